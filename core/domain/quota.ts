@@ -23,6 +23,9 @@ export interface QuotaState {
   use: QuotaUse;
 }
 
+/** Of an account without one; what it has matters to nobody. */
+export const NO_QUOTA: QuotaState = { quota: { workers: null, gpus: null }, use: { workers: 0, gpus: 0 } };
+
 const HIGHEST: Record<keyof Quota, number> = { workers: 1_000_000, gpus: 1_000_000, queuedJobs: 1_000_000_000, requests: 1_000_000_000, gpuWeight: 1_000 };
 const NAMES: Record<keyof Quota, string> = { workers: 'workers', gpus: 'gpus', queuedJobs: 'queued_jobs', requests: 'requests', gpuWeight: 'gpu_weight' };
 

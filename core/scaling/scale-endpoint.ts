@@ -35,8 +35,8 @@ export async function scaleEndpoints(
     const sample = needsFleet(turn.sample, scaler) ? await turn.withFleet(scaler, dispensable.get(endpointId) ?? []) : turn.sample;
     const decision = decide(sample, scaler);
     const changes = await turn.commit(decision, () => random.id(14));
-    if (isNews(decision, turn.before)) await turn.log(decision, sample);
-    else if (decision.refusalByMachine !== turn.before?.refusalByMachine) await turn.note(decision);
+    if (isNews(decision, turn.before)) turn.log(decision, sample);
+    else if (decision.refusalByMachine !== turn.before?.refusalByMachine) turn.note(decision);
     const { throttled, limits, reason, refusalByMachine } = decision;
     results.set(endpointId, { ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}` });
   });

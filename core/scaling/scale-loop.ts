@@ -2,7 +2,8 @@
  * Decides, for every endpoint that needs it, which workers there should be. Any replica may take a turn at any endpoint; the endpoint's row
  * lock keeps two from deciding at once. Those that something happened to are looked at right away, where it happened, so that a first job waits for
  * no period. Once a second the owner of this duty looks at all that have workers, demand or throttled ones; those that sleep cost nothing. The two go on
- * beside each other: a look at all takes long where there are many, and nobody's first job waits for it.
+ * beside each other: a look at all takes long where there are many, and nobody's first job waits for it. Nor does it wait for turns of others: what is found
+ * to need one goes to the queue of turns (core/scaling/turn-queue.ts), and the next look follows.
  */
 import { dispensable } from '../domain/giving-way.ts';
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
@@ -17,7 +18,8 @@ import type { Stores } from '../store/storage.ts';
 import { DispensableWorkers } from './dispensable-workers.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
 import { isQuiet, isStuck, scaleEndpoints } from './scale-endpoint.ts';
-import { inTurn } from './turn-order.ts';
+import type { WaitingTurn } from './turn-order.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
@@ -30,12 +32,6 @@ const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
 /** Where looking through all queues is slow, the next look is after this many times what it took: what is queued is news by itself. */
 const QUEUES_REST_FACTOR = 50;
-/**
- * Transactions at once, and endpoints whose turns are taken in one: one look at all machines serves so many. What machines tell of a worker that is asked to
- * go waits until they are over.
- */
-const TRANSACTIONS_MAX = 3;
-const TURNS_MAX = 24;
 /** Endpoints that are looked at with one set of statements; and of those that something happened to, so that those which come meanwhile wait less. */
 const LOOKED_MAX = 200;
 const LOOKED_WOKEN_MAX = 50;
@@ -68,8 +64,7 @@ export class ScaleLoop extends BaseService {
   readonly #options: ScaleLoopOptions;
   readonly #loop: Loop;
   readonly #sweep: Loop;
-  /** Turns that are being taken. */
-  readonly #turning = new Map<string, Promise<void>>();
+  readonly #turns = new TurnQueue((endpointIds) => this.#takeTurns(endpointIds));
   readonly #woken = new Set<string>();
   /** When an endpoint may be looked at again because of queued jobs, on the steady clock; only those of the next moments. */
   readonly #restUntil = new Map<string, number>();
@@ -99,7 +94,7 @@ export class ScaleLoop extends BaseService {
     for (const off of this.#offs) off();
     for (const timer of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
-    await Promise.all([this.#loop.stop(), this.#sweep.stop()]);
+    await Promise.all([this.#turns.stop(), this.#loop.stop(), this.#sweep.stop()]);
   }
 
   /** Asks for a turn at these endpoints right away. */
@@ -136,12 +131,21 @@ export class ScaleLoop extends BaseService {
 
   /** Answers whether there are more. */
   async #lookAtWoken(): Promise<boolean> {
-    const now = this.#options.clock.monotonicMs();
-    const ids = new Set([...this.#woken].slice(0, LOOKED_WOKEN_MAX));
+    const { clock, logger } = this.#options;
+    const now = clock.monotonicMs();
+    const ids = [...this.#woken].slice(0, LOOKED_WOKEN_MAX);
     for (const id of ids) this.#woken.delete(id);
     for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
-    await this.#lookAtAll(ids);
+    // What a turn does is seen once it is over.
+    for (const id of ids) void this.#turns.turnOf(id)?.then(() => this.wake([id]));
+    const due = await this.#look(this.#lookable(ids));
+    this.#turns.add(due).catch((error: unknown) => logger.warn({ err: error }, 'turns of scaling failed; the next look at all sees what they left'));
     return this.#woken.size > 0;
+  }
+
+  /** Those that have no turn just now, and none that is still to come. */
+  #lookable(endpointIds: Iterable<string>): string[] {
+    return [...endpointIds].filter((id) => !this.#turns.turnOf(id) && !this.#turns.waits(id));
   }
 
   async #guarded(): Promise<void> {
@@ -164,16 +168,14 @@ export class ScaleLoop extends BaseService {
     const ids = new Set(endpointIds);
     if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
     this.#dispensable.keepOnly(ids);
-    await this.#lookAtAll(ids);
-  }
-
-  async #lookAtAll(ids: ReadonlySet<string>): Promise<void> {
     const all = [...ids];
-    for (let from = 0; from < all.length; from += LOOKED_MAX) await this.#look(all.slice(from, from + LOOKED_MAX));
+    for (let from = 0; from < all.length; from += LOOKED_MAX) {
+      await this.#turns.add(await this.#look(this.#lookable(all.slice(from, from + LOOKED_MAX))));
+    }
   }
 
-  /** Takes a turn at those of these endpoints whose turn would come to something. */
-  async #look(endpointIds: readonly string[]): Promise<void> {
+  /** Answers those of these endpoints whose turn would come to something. */
+  async #look(endpointIds: readonly string[]): Promise<WaitingTurn[]> {
     const { store, scaler, clock, duty } = this.#options;
     const seen = await store.look(endpointIds);
     const now = clock.monotonicMs();
@@ -185,28 +187,13 @@ export class ScaleLoop extends BaseService {
     const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
     const machines = wanting.some(({ before }) => before && before.throttled > 0) ? await store.machineView() : undefined;
     const asks = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => gpuCount > 0 && this.#dispensable.askNow(id, now);
-    const due = wanting.filter((one) => !isStuck(one, machines, scaler) || asks(one.endpoint));
-    const queue = inTurn(due);
-    const together = Math.min(Math.ceil(queue.length / TRANSACTIONS_MAX), TURNS_MAX);
-    const take = async (): Promise<void> => {
-      while (queue.length > 0) await this.#turns(queue.splice(0, together));
-    };
-    await Promise.all(Array.from({ length: Math.min(TRANSACTIONS_MAX, queue.length) }, take));
+    return wanting.filter((one) => !isStuck(one, machines, scaler) || asks(one.endpoint));
   }
 
   async #endLost(ids: Set<string>): Promise<void> {
     const lost = await this.#options.store.endLost();
     for (const id of lost) ids.add(id);
     this.#options.events.emit('rotation', lost);
-  }
-
-  /** One at a time of each: whoever finds an endpoint locked does nothing, and what it saw would be looked at a second later. */
-  async #turns(endpointIds: readonly string[]): Promise<void> {
-    const others = (): Promise<void>[] => endpointIds.flatMap((id) => this.#turning.get(id) ?? []);
-    for (let all = others(); all.length > 0; all = others()) await Promise.allSettled(all);
-    const turns = this.#takeTurns(endpointIds);
-    for (const id of endpointIds) this.#turning.set(id, turns);
-    await turns.finally(() => { for (const id of endpointIds) this.#turning.delete(id); });
   }
 
   /** One that fails takes none of the others along: then each has a transaction of its own. */
@@ -225,20 +212,21 @@ export class ScaleLoop extends BaseService {
     if (!results) return false;
     const machineIds = new Set([...results.values()].flatMap((result) => result.machineIds));
     if (machineIds.size > 0) this.#options.onDesired([...machineIds]);
-    for (const [endpointId, result] of results) await this.#taken(endpointId, result);
+    const changed = [...results].filter(([endpointId, result]) => this.#taken(endpointId, result)).map(([endpointId]) => endpointId);
+    await store.pruneEnded(changed);
     return true;
   }
 
-  async #taken(endpointId: string, result: ScaleResult): Promise<void> {
-    const { store, logger, events } = this.#options;
+  /** Tells what a turn did. Answers whether workers changed. */
+  #taken(endpointId: string, result: ScaleResult): boolean {
+    const { logger, events } = this.#options;
     this.#options.onTurn?.(result);
     const { added, drained, retired, woken, frozen, preempted, throttled, reason } = result;
     if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
     // None of those that the pause is for may be left.
     if (drained.length + retired.length + frozen.length > 0) this.#restUntil.delete(endpointId);
-    if (added.length + drained.length + retired.length + woken.length + frozen.length + preempted.length > 0) {
-      logger.info({ endpointId, added, drained, retired, woken, frozen, preempted, throttled, reason }, 'workers changed');
-      await store.pruneEnded(endpointId);
-    }
+    const changed = added.length + drained.length + retired.length + woken.length + frozen.length + preempted.length > 0;
+    if (changed) logger.info({ endpointId, added, drained, retired, woken, frozen, preempted, throttled, reason }, 'workers changed');
+    return changed;
   }
 }

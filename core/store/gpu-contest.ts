@@ -25,6 +25,13 @@ export interface GpuAsker {
 
 type RivalRow = PlacementRequest & { accountId: string; waiting: number; sinceMs: number; ownSinceMs: number };
 
+/** Whether anybody's workers wait for GPUs. */
+export async function areGpusShort(sql: Sql): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0 LIMIT 1`;
+  return rows.length > 0;
+}
+
 /** Undefined: nobody else waits for GPUs. */
 export async function readGpuContest(sql: Sql, asker: GpuAsker): Promise<GpuContest | undefined> {
   const { accountId } = asker;

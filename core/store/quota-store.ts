@@ -1,4 +1,5 @@
 /** What accounts may use at most, and what they use of it. */
+import { NO_QUOTA } from '../domain/quota.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import type { Statement } from './database.ts';
 
@@ -23,6 +24,13 @@ export async function readQuotaState(statement: Statement, accountId: string): P
       SELECT sum(cardinality(gpu_uuids)) AS gpus FROM pod WHERE a.gpu_quota IS NOT NULL AND account_id = a.id AND desired = 'RUNNING'
     ) p ON true
     WHERE a.id = ${accountId}`;
-  if (!row) return { quota: { workers: null, gpus: null }, use: { workers: 0, gpus: 0 } };
+  if (!row) return NO_QUOTA;
   return { quota: { workers: row.worker_quota, gpus: row.gpu_quota }, use: { workers: row.workers, gpus: row.gpus } };
+}
+
+/** Those of these accounts that have a quota of workers or GPUs. */
+export async function accountsWithQuota(statement: Statement, accountIds: readonly string[]): Promise<Set<string>> {
+  const rows = await statement<{ id: string }[]>`
+    SELECT id FROM account WHERE id = ANY(string_to_array(${accountIds.join()}, ',')) AND num_nonnulls(worker_quota, gpu_quota) > 0`;
+  return new Set(rows.map(({ id }) => id));
 }

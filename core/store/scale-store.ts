@@ -9,11 +9,10 @@ import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } fro
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
-import { readGivingWay, readGpuContest } from './gpu-contest.ts';
+import { readGivingWay } from './gpu-contest.ts';
 import { settledDigest } from './image-store.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
-import { readQuotaState } from './quota-store.ts';
 import { logDecision, noteDecision } from './scale-log-rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
 import { sampleEndpoints } from './scale-samples.ts';
@@ -41,10 +40,10 @@ export interface ScaleTurn {
   withFleet(scaler: Scaler, dispensable: readonly string[]): Promise<DecisionSample>;
   /** Does what was decided. `newId` names a new worker. Answers what changed. */
   commit(decision: Decision, newId: () => string): Promise<TurnChanges>;
-  /** Keeps the decision, and appends it to the log with its sample. */
-  log(decision: Decision, sample: DecisionSample): Promise<void>;
-  /** Keeps what each machine says now of a decision that says nothing new. */
-  note(decision: Decision): Promise<void>;
+  /** Keeps the decision, and appends it to the log with its sample: when the turns that are taken together are over. */
+  log(decision: Decision, sample: DecisionSample): void;
+  /** Keeps what each machine says now of a decision that says nothing new, likewise. */
+  note(decision: Decision): void;
 }
 
 /** What a turn changed. */
@@ -137,14 +136,15 @@ export class ScaleStore {
     return found;
   }
 
-  /** Deletes ended workers that are old or too many. */
-  async pruneEnded(endpointId: string): Promise<void> {
+  /** Deletes ended workers of these endpoints that are old or too many. */
+  async pruneEnded(endpointIds: readonly string[]): Promise<void> {
+    if (endpointIds.length === 0) return;
     const { sql } = this.#database;
     const old = await sql<{ id: string }[]>`
-      SELECT id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL
-        AND (ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h' OR id NOT IN (
-          SELECT id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL
-          ORDER BY ended_at DESC LIMIT ${ENDED_WORKERS_KEPT}))`;
+      SELECT id FROM (
+        SELECT id, ended_at, row_number() OVER (PARTITION BY endpoint_id ORDER BY ended_at DESC) AS place FROM worker
+        WHERE endpoint_id = ANY(${[...endpointIds]}) AND ended_at IS NOT NULL) w
+      WHERE ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h' OR place > ${ENDED_WORKERS_KEPT}::int`;
     await deleteEnded(sql, old.map(({ id }) => id));
   }
 
@@ -172,10 +172,12 @@ export class ScaleStore {
       const found = await sampleEndpoints({ sql, hot, running: this.#running }, locked.map(({ id }) => id));
       const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint));
       const byId = new Map(found.map((one) => [one.endpoint.id, one]));
+      const written = new Written();
       for (const id of endpointIds) {
         const one = byId.get(id);
-        if (one) await turn(id, turnOf(sql, one, fleet));
+        if (one) await turn(id, turnOf({ sql, fleet, written }, one));
       }
+      await written.all();
       return true;
     });
     return taken.catch((error: unknown) => {
@@ -192,12 +194,35 @@ export class ScaleStore {
   }
 }
 
+/** What turns of one transaction share. */
+interface TurnContext {
+  sql: Sql;
+  fleet: TurnFleet;
+  written: Written;
+}
+
+/** Statements whose answers nobody needs: the next ones are sent right behind them, because others wait for the placement lock meanwhile. */
+class Written {
+  readonly #statements: Promise<unknown>[] = [];
+
+  add(statement: Promise<unknown>): void {
+    // It breaks the transaction off, which fails with it.
+    statement.catch(() => undefined);
+    this.#statements.push(statement);
+  }
+
+  /** Fails as the first of them that failed. */
+  async all(): Promise<void> {
+    await Promise.all(this.#statements);
+  }
+}
+
 /** A worker holds something, and is soon to be written down as busy again: sessions tell when a job ends, nobody when a request does. */
 function countsAgain({ held, idleMs }: WorkerSample, { type, idleTimeoutSeconds }: EndpointSample['endpoint']): boolean {
   return held > 0 && (type === 'LB' || idleMs * 2 >= idleTimeoutSeconds * 1_000);
 }
 
-function turnOf(sql: Sql, { endpoint, sample, before }: EndpointSample, fleet: TurnFleet): ScaleTurn {
+function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before }: EndpointSample): ScaleTurn {
   return {
     sample,
     before,
@@ -210,20 +235,20 @@ function turnOf(sql: Sql, { endpoint, sample, before }: EndpointSample, fleet: T
       const { retire } = wishedChanges(fresh, scaler);
       // Sent together: whoever waits for the lock waits for each answer.
       const [contest, giving, machines, quota] = await Promise.all([
-        endpoint.gpuCount > 0 ? readGpuContest(sql, endpoint) : undefined,
+        fleet.contestOf(endpoint),
         endpoint.gpuCount > 0 && dispensable.length > 0 ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
         retire.length === 0 ? fleet.machinesFor(endpoint.id) : machinesWithout(sql, endpoint, retire),
-        readQuotaState(sql, endpoint.accountId),
+        fleet.quotaOf(endpoint.accountId),
       ]);
       return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
     },
     commit: async (decision, newId) => {
-      const changes = await commit(sql, endpoint, decision, newId);
-      fleet.apply(decision.actions);
+      const changes = await commit({ sql, fleet, written }, endpoint, decision, newId);
+      fleet.apply(decision);
       return changes;
     },
-    log: (decision, whole) => logDecision(sql, endpoint.id, decision, whole),
-    note: (decision) => noteDecision(sql, endpoint.id, decision),
+    log: (decision, whole) => written.add(logDecision(sql, endpoint.id, decision, whole)),
+    note: (decision) => written.add(noteDecision(sql, endpoint.id, decision)),
   };
 }
 
@@ -233,7 +258,9 @@ async function machinesWithout(sql: Sql, { id: endpointId, version, imageName }:
   return placementView(sql, { endpointId, imageName, imageDigest, goneIds });
 }
 
-async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['endpoint'], { actions }: Decision, newId: () => string): Promise<TurnChanges> {
+async function commit(
+  { sql, written }: TurnContext, { id: endpointId, version }: EndpointSample['endpoint'], { actions }: Decision, newId: () => string,
+): Promise<TurnChanges> {
   const idsOf = (what: string): string[] => actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
   const retired = idsOf('RETIRE');
   if (retired.length > 0) await sql`UPDATE worker SET desired = 'GONE', ended_at = now() WHERE id = ANY(${retired}) AND ended_at IS NULL`;
@@ -241,25 +268,23 @@ async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['end
   const woken = await wakeStandbys(sql, idsOf('WAKE'));
   const drained = await drainWorkers(sql, idsOf('DRAIN'));
   const preempted = await drainWorkers(sql, idsOf('PREEMPT'), endpointId);
-  const added = await addWorkers(sql, { endpointId, version }, actions.filter((action) => action.do === 'ADD'), newId);
+  const added = actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, id: newId() }] : []));
+  await evictStandbys(sql, added.flatMap(({ evicted }) => evicted));
+  if (added.length > 0) written.add(addWorkers(sql, { endpointId, version }, added));
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
   const machineIds = [...new Set([...frozen, ...woken, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
   return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
 }
 
 async function addWorkers(
-  sql: Sql, { endpointId, version }: { endpointId: string; version: number }, places: readonly (WorkerAction & { do: 'ADD' })[], newId: () => string,
-): Promise<{ id: string; machineId: string }[]> {
-  if (places.length === 0) return [];
-  await evictStandbys(sql, places.flatMap(({ evicted }) => evicted));
-  const added = places.map((place) => ({ ...place, id: newId() }));
+  sql: Sql, { endpointId, version }: { endpointId: string; version: number }, added: readonly (WorkerAction & { do: 'ADD'; id: string })[],
+): Promise<void> {
   await sql`
     INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
     SELECT id, ${endpointId}, machine_id, ${version}::int, string_to_array(gpus, ','), instance_id, failures
     FROM unnest(${added.map(({ id }) => id)}::text[], ${added.map(({ machineId }) => machineId)}::text[],
       ${added.map(({ gpuUuids }) => gpuUuids.join())}::text[], ${added.map(({ instanceId }) => instanceId)}::text[],
       ${added.map(({ failures }) => failures)}::int[]) AS a (id, machine_id, gpus, instance_id, failures)`;
-  return added;
 }
 
 /** `gaveWayTo`: the endpoint that needs what they have; empty: none does. */

@@ -2,11 +2,16 @@
  * Machines and workers for turns that are taken together: read once under the placement lock, which is kept until their transaction ends, and brought up to
  * date with what each of those turns does. Reading all machines for every turn anew is what a large fleet would wait for.
  */
+import type { GpuContest } from '../domain/fair-share.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import { occupied } from '../domain/placement.ts';
-import type { WorkerAction } from '../domain/scale-decision.ts';
+import { NO_QUOTA } from '../domain/quota.ts';
+import type { QuotaState } from '../domain/quota.ts';
+import type { Decision } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
+import { areGpusShort, readGpuContest } from './gpu-contest.ts';
 import { readPlacement } from './placement-view.ts';
+import { accountsWithQuota, readQuotaState } from './quota-store.ts';
 import { readWorkers } from './scale-samples.ts';
 import type { ScaleEndpoint, WorkerRow } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
@@ -19,6 +24,10 @@ export class TurnFleet {
   #workers = new Map<string, WorkerRow[]>();
   /** Machines that have the image of an endpoint. */
   #images = new Map<string, Set<string>>();
+  /** Accounts with a quota. */
+  #limited: ReadonlySet<string> = new Set();
+  /** Workers that need GPUs have found no place. */
+  #contested = true;
 
   constructor(sql: Sql, endpoints: readonly ScaleEndpoint[]) {
     this.#sql = sql;
@@ -28,11 +37,26 @@ export class TurnFleet {
   /** Takes the lock and reads, the first time. */
   async open(): Promise<void> {
     if (this.#machines) return;
-    await lockPlacement(this.#sql);
-    const machines = await readPlacement(this.#sql, { endpointId: '', imageName: '', imageDigest: '' });
-    this.#workers = Map.groupBy(await readWorkers(this.#sql, this.#endpoints.map(({ id }) => id)), ({ endpointId }) => endpointId);
-    await this.#readImages();
+    const sql = this.#sql;
+    // Sent together, and done one after the other: whoever waits for the lock waits for each answer. What is read is seen when it is read.
+    const [, machines, workers, limited, contested] = await Promise.all([
+      lockPlacement(sql), readPlacement(sql, { endpointId: '', imageName: '', imageDigest: '' }), readWorkers(sql, this.#endpoints.map(({ id }) => id)),
+      accountsWithQuota(sql, this.#endpoints.map(({ accountId }) => accountId)), areGpusShort(sql), this.#readImages(),
+    ]);
+    this.#workers = Map.groupBy(workers, ({ endpointId }) => endpointId);
+    this.#limited = limited;
+    this.#contested = contested;
     this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
+  }
+
+  /** What an account may have and has. */
+  async quotaOf(accountId: string): Promise<QuotaState> {
+    return this.#limited.has(accountId) ? readQuotaState(this.#sql, accountId) : NO_QUOTA;
+  }
+
+  /** Who else waits for GPUs. Undefined: nobody does. */
+  async contestOf(endpoint: ScaleEndpoint): Promise<GpuContest | undefined> {
+    return this.#contested && endpoint.gpuCount > 0 ? readGpuContest(this.#sql, endpoint) : undefined;
   }
 
   /** Workers of an endpoint, oldest first. */
@@ -51,8 +75,9 @@ export class TurnFleet {
   }
 
   /** What a turn did, for the next ones. What it freed stays taken until all of them are over. */
-  apply(actions: readonly WorkerAction[]): void {
+  apply({ actions, throttled }: Pick<Decision, 'actions' | 'throttled'>): void {
     if (!this.#machines) return;
+    if (throttled > 0) this.#contested = true;
     for (const action of actions) {
       if (action.do === 'ADD') {
         const machine = this.#machines.get(action.machineId);

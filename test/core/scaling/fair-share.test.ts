@@ -9,7 +9,7 @@ import type { LeavingWorker } from '../../../core/domain/giving-way.ts';
 import { keepBack, keptFor } from '../../../core/domain/gpu-reservation.ts';
 import type { LargeWaiter } from '../../../core/domain/gpu-reservation.ts';
 import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
-import { inTurn } from '../../../core/scaling/turn-order.ts';
+import { nextTurns } from '../../../core/scaling/turn-order.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -189,8 +189,12 @@ t.test('turns: a flood of one account keeps no other waiting, and who has no wor
   const due = (id: string, accountId: string, workers: number) => (
     { endpoint: { id, accountId }, sample: { demand: { workers: Array.from({ length: workers }, () => ({ desired: 'RUN' as const })) } } });
   const flood = Array.from({ length: 20 }, (_, n) => due(`flood${n}`, 'flood', 0));
-  t.same(inTurn([...flood, due('a', 'one', 0), due('b', 'one', 0), due('c', 'two', 0)]).slice(0, 5), ['flood0', 'a', 'c', 'flood1', 'b']);
-  t.same(inTurn([due('more', 'one', 3), due('first', 'one', 0)]), ['first', 'more']);
+  t.same(nextTurns([...flood, due('a', 'one', 0), due('b', 'one', 0), due('c', 'two', 0)]).slice(0, 5), ['flood0', 'a', 'c', 'flood1', 'b']);
+  t.same(nextTurns([due('more', 'one', 3), due('first', 'one', 0)]), ['first', 'more']);
+  const growing = Array.from({ length: 20 }, (_, n) => due(`more${n}`, 'one', 3));
+  const next = nextTurns([...growing, ...flood, ...flood.map(({ endpoint: { id } }) => due(`${id} too`, 'flood', 0))]);
+  t.same([next.length, next.filter((id) => id.startsWith('flood')).length], [24, 18], 'nor do first workers keep more workers waiting for good');
+  t.equal(nextTurns([...growing, due('first', 'one', 0)]).length, 21);
 });
 
 const core = await startReplicas(t);

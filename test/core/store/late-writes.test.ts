@@ -100,7 +100,7 @@ t.test('a loss and the end of its worker in the same moment: the history has bot
     t.match(await history(), told);
     if (goes === 'old') await sql`UPDATE worker SET ended_at = now() - interval '2 days' WHERE id = ${workerId}`;
     else await sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${machineId}`;
-    await (goes === 'old' ? stores.scales.pruneEnded(endpointId) : stores.machines.forget(machineId, 'key'));
+    await (goes === 'old' ? stores.scales.pruneEnded([endpointId]) : stores.machines.forget(machineId, 'key'));
     t.equal((await sql`SELECT FROM worker WHERE id = ${workerId}`).length, 0);
     t.match(await history(), told, goes);
   }

@@ -70,7 +70,7 @@ t.test('turns that are taken together read the machines once, and each sees what
     };
     const add = async (id: string, endpointId: string, gpuUuids: string[]) => {
       await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids) VALUES (${id}, ${endpointId}, ${machineId}, 0, ${gpuUuids})`;
-      fleet.apply([{ do: 'ADD', machineId, gpuUuids, instanceId: '', evicted: [], failures: 0 }]);
+      fleet.apply({ actions: [{ do: 'ADD', machineId, gpuUuids, instanceId: '', evicted: [], failures: 0 }], throttled: 0 });
     };
     await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, desired) VALUES ('asleep', ${a}, ${machineId}, 0, '{GPU-X1}', 'FREEZE')`;
     await same(a, 'image:1', '', 'at first');
@@ -80,10 +80,10 @@ t.test('turns that are taken together read the machines once, and each sees what
     await same(a, 'image:1', '', 'with what others were given');
     await tx`UPDATE worker SET desired = 'RUN' WHERE id = 'asleep'`;
     const wake: WorkerAction = { do: 'WAKE', workerId: 'asleep' };
-    fleet.apply([wake]);
+    fleet.apply({ actions: [wake], throttled: 0 });
     await same('', '', '', 'with a frozen worker that was woken');
     await tx`UPDATE worker SET desired = 'DRAIN' WHERE id = 'asleep'`;
-    fleet.apply([{ do: 'PREEMPT', workerId: 'asleep' }]);
+    fleet.apply({ actions: [{ do: 'PREEMPT', workerId: 'asleep' }], throttled: 0 });
     t.equal(fleet.workersOf(a).find(({ id }) => id === 'asleep')?.desired, 'DRAIN', 'its endpoint sees that it goes');
     throw new Error('nothing of this is kept');
   }).catch((error: Error) => { t.match(error.message, /nothing of this is kept/); });
