@@ -13,6 +13,8 @@ import type { WorkerStart } from '../store/worker-starts.ts';
 import type { WorkerFacts } from '../store/worker-store.ts';
 
 const PERIOD_MS = 1_000;
+/** Machines whose reports are written at once: one whose worker is locked by a turn of scaling keeps no other machine's waiting. */
+const WRITERS_MAX = 4;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
 /** What it needs. */
@@ -43,7 +45,9 @@ export class WorkerReports extends LoopService {
   readonly #lazy = new Map<string, Waiting>();
   #used = new Set<string>();
   #proven = new Set<string>();
-  #writing: Promise<void> | undefined;
+  readonly #writers = new Set<Promise<void>>();
+  /** Sessions whose changes are being written: they are written in order. */
+  readonly #writing = new Set<string>();
 
   constructor(options: WorkerReportsOptions) {
     super({ ...options, name: 'worker reports', periodMs: PERIOD_MS });
@@ -57,7 +61,7 @@ export class WorkerReports extends LoopService {
 
   protected override async onStop(): Promise<void> {
     await super.onStop();
-    await this.#writing;
+    await Promise.all(this.#writers);
   }
 
   /** A worker came, changed its state or ended. */
@@ -86,22 +90,30 @@ export class WorkerReports extends LoopService {
 
   /** Sees to it that all changes of state are written, unless the service stops before. */
   #writeUrgent(): void {
-    if (this.#writing || this.ending.aborted) return;
-    this.#writing = this.#writeAll().finally(() => { this.#writing = undefined; });
+    if (this.#writers.size >= WRITERS_MAX || this.ending.aborted || !this.#next()) return;
+    const writer = this.#writeAll().finally(() => this.#writers.delete(writer));
+    this.#writers.add(writer);
   }
 
   /** Never rejects. */
   async #writeAll(): Promise<void> {
     const { clock, random } = this.#options;
     const { ending } = this;
-    while (this.#urgent.size > 0 && !ending.aborted) await retryUntil(ending, () => this.#writeFirst(), { clock, random, pause: PAUSE });
+    while (this.#next() && !ending.aborted) await retryUntil(ending, () => this.#writeNext(), { clock, random, pause: PAUSE });
   }
 
-  async #writeFirst(): Promise<void> {
-    const [next] = this.#urgent;
+  /** Changes that nobody writes yet. */
+  #next(): [sessionId: string, Waiting] | undefined {
+    for (const one of this.#urgent) if (!this.#writing.has(one[0])) return one;
+    return undefined;
+  }
+
+  async #writeNext(): Promise<void> {
+    const next = this.#next();
     if (!next) return;
     const [sessionId, waiting] = next;
     this.#urgent.delete(sessionId);
+    this.#writing.add(sessionId);
     try {
       const { session, facts } = waiting;
       const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
@@ -111,6 +123,8 @@ export class WorkerReports extends LoopService {
       this.#options.logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');
       this.#putBack(waiting);
       throw error;
+    } finally {
+      this.#writing.delete(sessionId);
     }
   }
 

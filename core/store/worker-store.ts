@@ -106,8 +106,9 @@ export class WorkerStore {
    * the machine: it has told how things are now. Answers the endpoints whose workers changed.
    */
   async report(session: MachineSession, facts: readonly WorkerFacts[], onStarts?: (starts: readonly WorkerStart[]) => void): Promise<string[]> {
-    const changed = await inTransaction(this.#database.sql, async (sql) => {
-      const crashed = await this.#crash(sql, session, facts.filter((fact) => fact.state === 'UNHEALTHY'));
+    const crashes = facts.filter((fact) => fact.state === 'UNHEALTHY');
+    const write = async (sql: Sql) => {
+      const crashed = await this.#crash(sql, session, crashes);
       const written = await sql<StartRow[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
@@ -124,7 +125,9 @@ export class WorkerStore {
             IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use)
         RETURNING w.endpoint_id, ${startColumns(sql)}`;
       return { crashed, written };
-    });
+    };
+    // One statement needs no transaction around it.
+    const changed = crashes.length === 0 ? await write(this.#database.sql) : await inTransaction(this.#database.sql, write);
     onStarts?.(startsOf(changed.written));
     return [...new Set([...changed.crashed, ...changed.written.map((row) => row.endpoint_id)])];
   }

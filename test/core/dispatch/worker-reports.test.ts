@@ -5,7 +5,9 @@ import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
 import { WorkerStore } from '../../../core/store/worker-store.ts';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
 
@@ -34,4 +36,25 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   await core.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId}`;
   await store.report(current, facts('STOPPED'));
   t.equal(await state(), 'STOPPED', 'the final report of a session that ended in order counts');
+});
+
+t.test('a worker that a turn of scaling has locked keeps the reports of no other machine waiting', async (t) => {
+  const core = await startReplicas(t);
+  const agents = [await core.joinAgent({ cpuSlots: 1 }), await core.joinAgent({ cpuSlots: 1 })];
+  const endpointId = await core.createEndpoint({ workersMin: 2 });
+  await core.ready(endpointId, 2);
+  const rows = await core.sql<{ id: string; machine_id: string }[]>`SELECT id, machine_id FROM worker WHERE endpoint_id = ${endpointId}`;
+  const [locked, other] = agents.map(({ machineId }) => rows.find((row) => row.machine_id === machineId)!.id);
+  const state = async (id: string) => (await core.sql`SELECT state FROM worker WHERE id = ${id}`)[0]!.state as string;
+  const turn = await core.sql.reserve();
+  t.teardown(() => turn.release());
+  await turn`BEGIN`;
+  await turn`SELECT FROM worker WHERE id = ${locked!} FOR UPDATE`;
+  for (const [n, workerId] of [locked!, other!].entries()) {
+    agents[n]!.send({ workers: [{ workerId, endpointId, state: WorkerState.DRAINING, capacity: 0, reason: '' }] });
+  }
+  await waitFor('the other machine\'s report', async () => await state(other!) === 'DRAINING');
+  t.equal(await state(locked!), 'READY');
+  await turn`COMMIT`;
+  await waitFor('its own', async () => await state(locked!) === 'DRAINING');
 });
