@@ -3,6 +3,7 @@
  * on statistics: a plan made while the job table was empty would scan a million rows until the next analyze; `urgent` for leases and for
  * who may do what, which must not wait behind the calls of one busy account.
  */
+import type { Socket } from 'node:net';
 import { drizzle, sql as drizzleSql } from '../../drizzle/orm.ts';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
@@ -60,6 +61,8 @@ export interface Database {
   readonly db: PostgresJsDatabase<typeof schema>;
   /** Small pool for short statements that everything else waits for. */
   readonly urgent: Pick<Database, 'sql' | 'db'>;
+  /** See `cutAll`. */
+  cut(): void;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
 }
@@ -68,7 +71,7 @@ export interface Database {
  * Plan settings of the hot pool. Without sorting, whatever is wanted in an order comes from the index that has it; without materializing, a
  * join never holds a whole table against every row of the other side.
  */
-const HOT_SETTINGS = {
+export const HOT_SETTINGS: Readonly<Record<string, string>> = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
@@ -88,14 +91,23 @@ function refuseUnpatched(): void {
   if (!('survivesCuts' in postgres)) throw new Error('The package postgres lacks our mends. Run: node_modules/.bin/node deploy/local/patch-packages.ts');
 }
 
+/** Sockets of each client, some of which may have ended. */
+const SOCKETS = new WeakMap<Sql, Set<Socket>>();
+
 /** Makes a client; `name` tells its connections apart in pg_stat_activity. */
 export function connect(
   url: string, name: string, max: number, logger: Logger, settings: Record<string, string> = {}, onnotify?: (channel: string, payload: string) => void,
 ): Sql {
   refuseUnpatched();
-  return postgres(url, {
+  const sockets = new Set<Socket>();
+  const onsocket = (socket: Socket): void => {
+    for (const known of sockets) if (known.destroyed) sockets.delete(known);
+    sockets.add(socket);
+  };
+  const sql = postgres(url, {
     // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails once.
     ...(onnotify && { onnotify }),
+    ...{ onsocket },
     max,
     types: TYPES,
     connect_timeout: 5,
@@ -104,6 +116,13 @@ export function connect(
     connection: { application_name: name, jit: 'off', ...settings } as Partial<postgres.ConnectionParameters>,
     onnotice: (notice) => logger.debug({ notice: notice['message'] }, 'database notice'),
   }) as unknown as Sql;
+  SOCKETS.set(sql, sockets);
+  return sql;
+}
+
+/** Ends a client's connections at once: what waits on them fails as on any lost connection, and the next statement makes new ones. */
+export function cutAll(sql: Sql): void {
+  for (const socket of SOCKETS.get(sql) ?? []) socket.destroy();
 }
 
 /** Opens the database at a postgres:// URL. Connects on first use, so a database that is down is met by the first statement. */
@@ -117,6 +136,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     hot,
     db: drizzle(sql, { schema }),
     urgent: { sql: urgent, db: drizzle(urgent, { schema }) },
+    cut: () => [sql, hot, urgent].forEach(cutAll),
     async close() {
       await Promise.all([sql, hot, urgent].map((pool) => pool.end({ timeout: CLOSE_SECONDS_MAX })));
     },

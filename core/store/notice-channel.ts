@@ -3,7 +3,7 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
-import { connect } from './database.ts';
+import { connect, cutAll } from './database.ts';
 import type { Sql } from './database.ts';
 import { textArray } from './pack.ts';
 
@@ -20,6 +20,8 @@ export interface NoticeChannelOptions {
   };
   /** Hears after each check whether the database has answered. */
   onCheck?(answers: boolean): void;
+  /** The database has not answered for ANSWER_MS_MAX: nothing may be heard over other connections either. */
+  onSilence?(): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -35,6 +37,11 @@ const LISTENER_NAME = 'slipway-core-notices';
  * killed are taken within 3 s.
  */
 const CHECK_PERIOD_MS = 2_500;
+/**
+ * A check waits for nothing in the database: when it has no answer after so many milliseconds, the other end is gone without a word, as a host that lost
+ * its power or its network is. The system would wait for an answer for a quarter of an hour.
+ */
+const ANSWER_MS_MAX = 5_000;
 /** A connection over which nothing was said for so long is ended by the server, and what it held is free: its replica stands still or is out of reach. */
 const SILENT_MAX = '10s';
 /** First key of the advisory locks of duties. */
@@ -54,6 +61,9 @@ export class NoticeChannel extends BaseService {
   readonly #loop: Loop;
   readonly #duties: NonNullable<NoticeChannelOptions['duties']>;
   readonly #onCheck: (answers: boolean) => void;
+  readonly #onSilence: () => void;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
   #peers = true;
   /** The server's process of the connection that the locks belong to. */
   #pid = 0;
@@ -61,8 +71,11 @@ export class NoticeChannel extends BaseService {
 
   constructor(options: NoticeChannelOptions) {
     super();
-    const { url, onNotice, duties, onCheck, clock, random, logger } = options;
+    const { url, onNotice, duties, onCheck, onSilence, clock, random, logger } = options;
     this.#onCheck = onCheck ?? (() => undefined);
+    this.#onSilence = onSilence ?? (() => undefined);
+    this.#clock = clock;
+    this.#logger = logger;
     this.#duties = duties ?? { wanted: [], set: () => undefined };
     // Hints need not be on disk before they are sent.
     const hear = (channel: string, payload: string): void => { if (channel === CHANNEL) onNotice(payload); };
@@ -107,6 +120,9 @@ export class NoticeChannel extends BaseService {
   }
 
   async #check(sql: Sql): Promise<void> {
+    let over = false;
+    // After the current turn, in which an answer may have been read.
+    const silence = this.#clock.after(ANSWER_MS_MAX, () => this.#clock.soon(() => { if (!over) this.#cut(sql); }));
     try {
       const row = await this.#look(sql);
       // After a lost connection this is what makes us hear again.
@@ -117,7 +133,16 @@ export class NoticeChannel extends BaseService {
       this.#keep(0, []);
       this.#onCheck(false);
       throw error;
+    } finally {
+      over = true;
+      silence.cancel();
     }
+  }
+
+  #cut(sql: Sql): void {
+    this.#logger.warn({ waitedMs: ANSWER_MS_MAX }, 'the database does not answer, its connections are cut and made anew');
+    cutAll(sql);
+    this.#onSilence();
   }
 
   /** One statement for everything; locks that a lost connection held are gone with it. */

@@ -27,6 +27,7 @@ import { migrate } from './migrate.ts';
 import { NoticeChannel } from './notice-channel.ts';
 import type { NoticeChannelOptions } from './notice-channel.ts';
 import { OutcomeStore } from './outcome-store.ts';
+import { requireOwnSessions } from './own-session.ts';
 import { PlainRowStore } from './plain-row-store.ts';
 import { PodReportStore } from './pod-report-store.ts';
 import { PodStore } from './pod-store.ts';
@@ -54,12 +55,12 @@ export type Stores = { readonly [Name in keyof Classes]: Pick<Classes[Name], key
 /** An open database, as everything outside this folder sees it. */
 export interface Storage {
   readonly stores: Stores;
-  /** Brings the schema up to date and claims the database for the secret key. NewerDatabaseError, WrongSecretKeyError. */
+  /** Brings the schema up to date and claims the database for the secret key. PoolerError, NewerDatabaseError, WrongSecretKeyError. */
   prepare(): Promise<void>;
   /** Resolves while the database answers. */
   ping(): Promise<void>;
   /** Short messages between the replicas on this database. */
-  openChannel(options: Omit<NoticeChannelOptions, 'url'>): NoticeChannel;
+  openChannel(options: Omit<NoticeChannelOptions, 'url' | 'onSilence'>): NoticeChannel;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
 }
@@ -88,11 +89,12 @@ export function openStorage(url: string, sealer: Sealer, logger: Logger, options
   return {
     stores: makeStores(database, sealer),
     prepare: async () => {
+      await requireOwnSessions(url, logger);
       await migrate(database, logger);
       await new InstallationStore(database, sealer).claimSecretKey();
     },
     ping: async () => { await database.sql`SELECT 1`; },
-    openChannel: (channel) => new NoticeChannel({ url, ...channel }),
+    openChannel: (channel) => new NoticeChannel({ url, onSilence: () => database.cut(), ...channel }),
     close: () => database.close(),
   };
 }
