@@ -17,11 +17,15 @@ const TRANSIENT = new Set([
 /** The key of gpu_hold (drizzle/schema/gpu-hold.ts). */
 const GPU_HOLD_KEY = 'gpu_hold_machine_id_gpu_uuid_pk';
 
+/** What PostgreSQL itself never says of ours: a message out of order. PgBouncer says it of settings that it does not pass on. */
+export const PROTOCOL_VIOLATION = '08P01';
+
 /** Whether trying again may help. The outcome of the failed statement is unknown: it may have committed. */
 export function isTransient(error: unknown): boolean {
   // drizzle wraps what the driver threw.
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
-  return (typeof code === 'string' && (TRANSIENT.has(code) || code.startsWith('08'))) || (cause !== undefined && isTransient(cause));
+  const passes = typeof code === 'string' && code !== PROTOCOL_VIOLATION && (TRANSIENT.has(code) || code.startsWith('08'));
+  return passes || (cause !== undefined && isTransient(cause));
 }
 
 /** Whether the database waits for somebody to make room on its disk. */
