@@ -30,7 +30,8 @@ export class NewerDatabaseError extends Error {
 
 /** Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: the database is ahead of the code. */
 export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
-  const sql = connect(database.url, 'slipway-migrate', 1, logger, { client_min_messages: 'warning' });
+  // An index of millions of rows takes longer than an operator may allow statements to take.
+  const sql = connect(database.url, 'slipway-migrate', 1, logger, { client_min_messages: 'warning', statement_timeout: '0' });
   try {
     await lock(sql);
     await refuseNewer(sql);

@@ -4,10 +4,12 @@ import { retry } from '../runtime/retry.ts';
 
 /**
  * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database that starts, deadlocks,
- * races, a full disk or memory (53100, 53200), a standby that answers during a failover (25006).
+ * races, a full disk or memory (53100, 53200), a standby that answers during a failover (25006), somebody who ended the statement or its transaction, or
+ * a time limit that the operator has set (57014, 25P03, 25P04).
  */
 const TRANSIENT = new Set([
   '40001', '40P01', '57P01', '57P02', '57P03', '57P05', '53100', '53200', '53300', '55P03', '25006',
+  '57014', '25P03', '25P04',
   // An endpoint was deleted between the statement's snapshot and its counter row.
   '23503',
   'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT',

@@ -104,3 +104,18 @@ t.test('a database that is read-only, as a standby is during a failover', async 
   await reconnect();
   await waitFor('a job to be accepted', async () => (await submit()).status === 200);
 });
+
+t.test('a time limit for statements that the operator has set', async (t) => {
+  const [{ name }] = await sql<[{ name: string }]>`SELECT current_database() AS name`;
+  const reconnect = () => sql`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'slipway-core%'`;
+  await sql.unsafe(`ALTER DATABASE ${name} SET statement_timeout = 200`);
+  await reconnect();
+  await sql.begin(async (holder) => {
+    await holder`LOCK TABLE job_input IN EXCLUSIVE MODE`;
+    await refused(t);
+  });
+  await waitFor('a job to be accepted', async () => (await submit()).status === 200);
+  await sql.unsafe(`ALTER DATABASE ${name} RESET statement_timeout`);
+  await reconnect();
+});

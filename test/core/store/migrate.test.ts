@@ -24,6 +24,15 @@ t.test('replicas that start together migrate once', async (t) => {
   await t.rejects(migrate({ url }, logger), NewerDatabaseError);
 });
 
+t.test('an operator\'s time limit for statements is not for migrations', async (t) => {
+  const { url } = await createDatabase(t, { empty: true });
+  const sql = postgres(url, { max: 1 });
+  t.teardown(() => sql.end());
+  await sql.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET statement_timeout = 1`);
+  await migrate({ url }, logger);
+  t.ok(await sql`SELECT FROM job`);
+});
+
 /** A database as the first releases left it: with so many migrations and no more. */
 async function databaseOf(t: Test, migrations: number): Promise<{ url: string; sql: postgres.Sql }> {
   const { url } = await createDatabase(t, { empty: true });
