@@ -1,5 +1,5 @@
 /** The worker protocol as seen from a worker: asks for jobs, hears of stops, posts results. */
-import { Agent, request } from 'undici';
+import { AgentCalls } from './agent-calls.ts';
 import { AgentLink } from './agent-link.ts';
 import type { WorkerConfig } from './config.ts';
 import { FrameKind, LINK_BODY_BYTES_MAX } from './frames.ts';
@@ -15,8 +15,8 @@ const POLL_TIMEOUT_MS = 90_000;
 export class BridgeClient {
   readonly #config: WorkerConfig;
   // Apart, so that results never wait behind held polls.
-  readonly #polls = new Agent({ connections: 4, headersTimeout: POLL_TIMEOUT_MS, bodyTimeout: POLL_TIMEOUT_MS });
-  readonly #posts = new Agent({ connections: 16, headersTimeout: 0, bodyTimeout: 0 });
+  readonly #polls: AgentCalls;
+  readonly #posts: AgentCalls;
   readonly #headers: Record<string, string>;
   readonly #results: ResultSender;
   #link: AgentLink | undefined;
@@ -29,6 +29,8 @@ export class BridgeClient {
       batch: async (body) => (await this.#post(config.doneUrl.replace('/job-done/', '/job-done-batch/').replace('/$ID', ''), body)) < 400,
     });
     this.#headers = { authorization: config.key, 'user-agent': `Slipway-Worker/${SDK_VERSION}` };
+    this.#polls = new AgentCalls(this.#headers, { connections: 4, silenceMs: POLL_TIMEOUT_MS });
+    this.#posts = new AgentCalls(this.#headers, { connections: 16, silenceMs: 0 });
   }
 
   /** Asks for up to `count` jobs; held until there is one or until the platform has none for now. */
@@ -108,12 +110,11 @@ export class BridgeClient {
   }
 
   async #get(url: string, onTraces?: (header: string) => void): Promise<unknown> {
-    const response = await request(url, { dispatcher: this.#polls, headers: this.#headers });
-    const traces = response.headers['slipway-traceparents'];
+    const { status, headers, body } = await this.#polls.send(url);
+    const traces = headers['slipway-traceparents'];
     if (typeof traces === 'string') onTraces?.(traces);
-    if (response.statusCode === 200 && response.headers['content-type'] !== undefined) return response.body.json();
-    await response.body.dump();
-    if (response.statusCode >= 400) throw new Error(`the agent answered ${response.statusCode}`);
+    if (status === 200 && headers['content-type'] !== undefined) return JSON.parse(body.toString());
+    if (status >= 400) throw new Error(`the agent answered ${status}`);
     return undefined;
   }
 
@@ -121,10 +122,9 @@ export class BridgeClient {
   async #post(url: string, body: string): Promise<number> {
     for (let tries = 1; ; tries += 1) {
       try {
-        const response = await request(url, { method: 'POST', dispatcher: this.#posts, headers: this.#headers, body });
-        await response.body.dump();
-        if (response.statusCode < 500) return response.statusCode;
-        throw new Error(`the agent answered ${response.statusCode}`);
+        const { status } = await this.#posts.send(url, body);
+        if (status < 500) return status;
+        throw new Error(`the agent answered ${status}`);
       } catch (error) {
         if (tries === POSTS_MAX) throw error;
         await pause(PAUSE_MS * tries);
