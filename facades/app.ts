@@ -12,9 +12,10 @@ import type { Service } from '../core/runtime/service.ts';
 import { EdgeServiceClient } from '../proto/gen/slipway/v1/edge_service.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { listenFault } from '../proto/wire/listen-fault.ts';
-import { CoreError } from '../proto/wire/reason.ts';
 import { Activator } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
+import { LbRouting } from './activator/lb-routing.ts';
+import type { LbForms } from './activator/lb-routing.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import { Places, WAIT_BOUNDS } from './activator/places.ts';
 import type { WaitBounds } from './activator/places.ts';
@@ -43,7 +44,7 @@ import type { GateParts } from './plugins/authenticate.ts';
 import { BodyWork } from './plugins/body-work.ts';
 import { refuseBrokenRequest } from './plugins/broken-request.ts';
 import { MemoryBudget } from '../core/runtime/memory-budget.ts';
-import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
+import { handleErrors, queueErrorShape } from './plugins/error-handler.ts';
 import { addHttpRules } from './plugins/http-rules.ts';
 import { lazySchemas } from './plugins/lazy-schemas.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
@@ -52,7 +53,7 @@ import { requestIds } from './plugins/request-id.ts';
 import { traceRequests } from './plugins/request-trace.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
-import { handleUnknownRoutes, refuseUnknown, shapeOf } from './plugins/unknown-route.ts';
+import { handleUnknownRoutes, refusePath, refuseUnknown } from './plugins/unknown-route.ts';
 import type { JobParts } from './jobs/job-parts.ts';
 import { logs } from './queue/logs.ts';
 import { queueRoutes } from './queue/routes.ts';
@@ -101,7 +102,10 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const sessions = new Sessions(config.edgeKey, clock, random);
-  const app = buildApp(config, sessions, random);
+  const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
+  const forms = { edgeKey, domains, podDomains };
+  const routing = new LbRouting(forms);
+  const app = buildApp(config, { sessions, routing, forms, random });
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
   const meter = facadeMetrics(metrics, { held: () => places.waiting, budgets }, clock);
@@ -119,12 +123,12 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, limits, clock });
   const places = new Places({ link, waits: limits.waits, clock });
   const activator = new Activator({ places, tunnels, limits, clock });
-  const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
   const settings = { domains, podDomains, holdMs, processingMs, perWorker: config.rateLimits ? perWorker : null };
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);
   const tracing = tracingOf('facade', config);
-  const balancing = { activator, tracing, tunnels, pods, gate, domains, podDomains, edgeKey, peers, logger };
+  const balancing = { activator, tracing, tunnels, pods, gate, routing, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
+  routing.addTo(app);
   addAuthorizer(app, { places, gate, settings, edgeKey, clock, logger });
   addRequestState(app);
   addHttpRules(app);
@@ -133,9 +137,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const answers = new AnswerBudget({ budget: budgets.answers, idleMs: config.answerIdleMs, clock });
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);
-  handleUnknownRoutes(app);
-
   addLoadBalancing(app, balancing);
+  handleUnknownRoutes(app);
   traceRequests(app, tracing);
   const { pipelined: jobs, endpoints } = core;
   const queue: JobParts = { jobs, endpoints, answers, bodies, config, clock, random, logger };
@@ -207,10 +210,17 @@ function budgetOf(mib: number): MemoryBudget {
   return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: mib * MIB / ACCOUNT_SHARE });
 }
 
-function buildApp(config: FacadeConfig, sessions: Sessions, random: Random): FastifyInstance {
+interface AppParts {
+  sessions: Sessions;
+  routing: LbRouting;
+  forms: LbForms;
+  random: Random;
+}
+
+function buildApp(config: FacadeConfig, { sessions, routing, forms, random }: AppParts): FastifyInstance {
   return fastify({
     genReqId: requestIds(random),
-    rewriteUrl: (request) => surfacePath(request, sessions),
+    rewriteUrl: (request) => routing.routed(request, surfacePath(request, sessions)),
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -218,7 +228,7 @@ function buildApp(config: FacadeConfig, sessions: Sessions, random: Random): Fas
     // Bodies of other surfaces have timers of their own; one of a load-balancing endpoint may wait unread for a worker first.
     requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
     http: {
-      shouldUpgradeCallback: (request) => mayUpgrade(request, { edgeKey: config.edgeKey, domains: config.lbDomains, podDomains: config.podDomains }),
+      shouldUpgradeCallback: (request) => mayUpgrade(request, forms),
       headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HTTP_HEADER_BYTES_MAX,
       // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
       keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,
@@ -231,7 +241,7 @@ function buildApp(config: FacadeConfig, sessions: Sessions, random: Random): Fas
     clientErrorHandler: refuseBrokenRequest,
     frameworkErrors: (error, request, reply) => {
       if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return refuseUnknown(request, reply);
-      return answerError(new CoreError('INVALID_REQUEST', 'The path is not valid.'), request, reply, shapeOf(pathOf(request)));
+      return refusePath(request, reply);
     },
   });
 }

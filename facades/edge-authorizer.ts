@@ -23,6 +23,7 @@ import { RefusalTeller } from './core-client/refusal-teller.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
 import { ServiceCalls } from './core-client/service-calls.ts';
 import { AccessCache } from './plugins/access-cache.ts';
+import { refuseBrokenRequest } from './plugins/broken-request.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 
 /** How often facades are asked for their settings, in milliseconds: before the first answer, and after it. */
@@ -76,6 +77,8 @@ export class EdgeAuthorizer extends SingleRunService {
     this.#server = createServer({ maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS }, (request, reply) => {
       void this.#answer(request, reply);
     });
+    // Its client gets this answer.
+    this.#server.on('clientError', refuseBrokenRequest);
   }
 
   protected override async onStart(): Promise<void> {

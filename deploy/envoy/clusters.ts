@@ -2,7 +2,10 @@
 import { isIP } from 'node:net';
 import { EDGE_METADATA, edgeText } from '../../proto/wire/activation.ts';
 import { AUTHORIZER_READY_PATH, CLUSTER_HEADER, PATH_HEADER } from '../../proto/wire/edge-authorizer.ts';
-import { CONNECT_MS, CORE_CONNECTION_WINDOW_BYTES, CORE_STREAMS_MAX, CORE_WINDOW_BYTES, FACADE_IDLE_MS, PING_ANSWER_MS, PING_MS } from './limits.ts';
+import {
+  ANSWER_HEADERS_KIB_MAX, ANSWER_HEADERS_MAX, CONNECT_MS, CORE_CONNECTION_WINDOW_BYTES, CORE_STREAMS_MAX, CORE_WINDOW_BYTES, FACADE_IDLE_MS,
+  PING_ANSWER_MS, PING_MS,
+} from './limits.ts';
 import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
 
@@ -119,7 +122,9 @@ function ready(path = '/readyz'): Message {
 function http1(filters: readonly Message[] = []): Message {
   const explicit = { http_protocol_options: { enable_trailers: true } };
   const own = filters.length === 0 ? {} : { http_filters: [...filters, UPSTREAM_CODEC] };
-  return options({ common_http_protocol_options: { idle_timeout: duration(FACADE_IDLE_MS) }, explicit_http_config: explicit, ...own });
+  return options({ common_http_protocol_options: {
+    idle_timeout: duration(FACADE_IDLE_MS), max_headers_count: ANSWER_HEADERS_MAX, max_response_headers_kb: ANSWER_HEADERS_KIB_MAX,
+  }, explicit_http_config: explicit, ...own });
 }
 
 /** All but whose the request is was for the edge. Clients' own headers of these names were dropped before. */

@@ -10,7 +10,7 @@ import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, FULL_HEADER, PATH_HEAD
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CLUSTERS, UPSTREAM_CODEC } from './clusters.ts';
 import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS, TOLD_PAUSE_MS, TOLD_TRIES } from './limits.ts';
-import { above } from './number-regex.ts';
+import { above } from './regex.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
 import { ownCookieFilter, takesOwnCookie } from './own-cookie.ts';

@@ -1,6 +1,8 @@
 /** The HTTP connection manager that all listeners share: what is taken of a request before any route sees it. */
 import { accessLogs } from './access-log.ts';
-import { CLIENT_CONNECTION_WINDOW_BYTES, CLIENT_IDLE_MS, CLIENT_STREAMS_MAX, CLIENT_WINDOW_BYTES, HEADERS_KIB_MAX, HEADERS_MAX, HEADERS_MS } from './limits.ts';
+import { CLIENT_CONNECTION_WINDOW_BYTES, CLIENT_IDLE_MS, CLIENT_STREAMS_MAX, CLIENT_WINDOW_BYTES, HEADERS_KIB_MAX, HEADERS_MS } from './limits.ts';
+import { HTTP_HEADERS_MAX } from '../../proto/wire/limits.ts';
+import { otherThan } from './regex.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
 
@@ -17,6 +19,8 @@ export interface HttpOptions {
   /** Of what is sent on, the last of them the codec; none: as Envoy has it. */
   upstreamFilters?: Message[];
   virtualHosts: Message[];
+  /** Who asks for another protocol than this one asks for none; undefined: the routes say what may be asked for, and all else is refused. */
+  onlyUpgrade?: string;
   /** Fields of its own. */
   more?: Message;
 }
@@ -29,7 +33,7 @@ const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-po
 
 /** The filter chain's only filter. */
 export function httpManager(
-  { name, trustedProxies, accessLog, silenceMs, filters, upstreamFilters = [], virtualHosts, more = {} }: HttpOptions,
+  { name, trustedProxies, accessLog, silenceMs, filters, upstreamFilters = [], virtualHosts, onlyUpgrade, more = {} }: HttpOptions,
 ): Message {
   const router = { suppress_envoy_headers: true, ...(upstreamFilters.length > 0 ? { upstream_http_filters: upstreamFilters } : {}) };
   const taken = [...OWN_HEADERS, ...(trustedProxies === 0 ? PROXY_HEADERS : [])];
@@ -40,18 +44,22 @@ export function httpManager(
     xff_num_trusted_hops: trustedProxies,
     // No address makes a client one of us: x-envoy-* headers are nobody's to send.
     internal_address_config: { cidr_ranges: [] },
-    normalize_path: true,
-    // An escaped slash is part of a name (a model's, say); nothing is permitted by the look of a path.
+    // A path is as its client wrote it: it may be a worker's own, and whose request it is must not depend on an edge. Nothing is permitted by its look.
+    normalize_path: false,
+    // An escaped slash is part of a name, a model's, say.
     path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
     max_request_headers_kb: HEADERS_KIB_MAX,
     request_headers_timeout: duration(HEADERS_MS),
     stream_idle_timeout: duration(silenceMs),
     common_http_protocol_options: {
-      idle_timeout: duration(CLIENT_IDLE_MS), max_headers_count: HEADERS_MAX,
+      idle_timeout: duration(CLIENT_IDLE_MS), max_headers_count: HTTP_HEADERS_MAX,
       // x_slipway_account would be x-slipway-account to a worker behind WSGI.
       headers_with_underscores_action: 'DROP_HEADER',
     },
-    http_protocol_options: { accept_http_10: true, default_host_for_http_10: 'none.invalid', enable_trailers: true },
+    http_protocol_options: {
+      accept_http_10: true, default_host_for_http_10: 'none.invalid', enable_trailers: true, allow_custom_methods: true,
+      ...(onlyUpgrade === undefined ? {} : { ignore_http_11_upgrade: [{ safe_regex: { regex: otherThan(onlyUpgrade) } }] }),
+    },
     http2_protocol_options: {
       max_concurrent_streams: CLIENT_STREAMS_MAX,
       initial_stream_window_size: CLIENT_WINDOW_BYTES, initial_connection_window_size: CLIENT_CONNECTION_WINDOW_BYTES,

@@ -3,7 +3,8 @@
  * its way. Relations are checked when the file loads.
  */
 import {
-  HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, MESSAGE_BYTES_MAX, WAIT_GRACE_MS, WAIT_MS_MAX,
+  HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_HOLD_MS_DEFAULT,
+  LB_PROCESSING_MS_DEFAULT, MESSAGE_BYTES_MAX, WAIT_GRACE_MS, WAIT_MS_MAX,
 } from '../../proto/wire/limits.ts';
 
 const KIB = 1024;
@@ -11,8 +12,9 @@ const MIB = 1024 * KIB;
 
 /** Headers and URI of a request in KiB, as Envoy counts. */
 export const HEADERS_KIB_MAX = HTTP_HEADER_BYTES_MAX / KIB;
-/** Headers of a request by number. A browser sends thirty. */
-export const HEADERS_MAX = 200;
+/** Headers of a facade's answer: those of a worker and what the facade adds. */
+export const ANSWER_HEADERS_MAX = LB_ANSWER_HEADERS_MAX + 20;
+export const ANSWER_HEADERS_KIB_MAX = LB_ANSWER_HEADER_BYTES_MAX / KIB + 16;
 /** Longest time for the headers of a request, in milliseconds. */
 export const HEADERS_MS = HTTP_HEADERS_MS;
 

@@ -48,6 +48,7 @@ function publicListener(config: EdgeConfig): Message {
     filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(config.edgeKey) : [])],
     virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), ...socketsWithBodies(), ...routes] }],
     upstreamFilters: isDirect ? upstreamFilters() : [],
+    onlyUpgrade: 'websocket',
     more: { local_reply_config: localReplies(), upgrade_configs: [{ upgrade_type: 'websocket' }] },
   });
   return listener('public', config.listen, filter, config.certificate ? serverTls(config.dataDir, { alpn: ['h2', 'http/1.1'], clients: false }) : {});

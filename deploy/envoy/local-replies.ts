@@ -1,5 +1,5 @@
 /** What Envoy answers by itself, in the shapes of the surfaces (docs/api.md#errors): every error is JSON with a word for programs. */
-import { HTTP_HEADER_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { HEADERS_TOO_LARGE } from '../../proto/wire/limits.ts';
 import { ON_DIRECT_WAY } from './direct-way.ts';
 import type { Message } from './message.ts';
 
@@ -27,7 +27,7 @@ const REPLIES: readonly Reply[] = [
   { flags: ['UF', 'UH', 'UC', 'UR', 'LR', 'UPE'], status: 503, code: 'unavailable', text: UNAVAILABLE, retryAfterSeconds: 1 },
   { flags: ['UT', 'SI', 'DT'], status: 504, code: 'unavailable', text: 'The service did not answer in time.' },
   { flags: ['NR', 'NC'], status: 404, code: 'not_found', text: 'There is no such operation.' },
-  { from: 431, status: 431, code: 'headers_too_large', text: `The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together.` },
+  { from: 431, status: 431, code: 'headers_too_large', text: HEADERS_TOO_LARGE },
   { from: 408, status: 408, code: 'invalid_request', text: 'The request did not arrive in time.' },
   { from: 426, status: 426, code: 'invalid_request', text: 'This version of HTTP is not served.' },
   { from: 400, status: 400, code: 'invalid_request', text: 'This is not a valid HTTP request.' },

@@ -3,7 +3,7 @@
  * was read goes to that worker and to no other. Both directions wait for their reader; no more than a stream's own buffer is ever held.
  */
 import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -14,8 +14,8 @@ import type { KeptConnections } from './kept-connections.ts';
 import { requestHeaders, responseHeaders } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import { FULL_HEADER } from '../../proto/wire/edge-authorizer.ts';
-import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { noHttp, tooLarge, tooSlow, workerFailed } from './lb-error.ts';
+import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { noHttp, tooLarge, tooSlow, wordyWorker, workerFailed } from './lb-error.ts';
 import type { LbError } from './lb-error.ts';
 import { hasBody, RequestBody } from './request-body.ts';
 
@@ -23,6 +23,9 @@ import { hasBody, RequestBody } from './request-body.ts';
 const CONNECT_MS = 3_000;
 /** How long a worker may take to end an upgraded connection that its client has ended, in milliseconds. */
 const END_MS = 5_000;
+
+/** Informational answers of one worker that its client is told: nothing holds them up. */
+const TOLD_MAX = 20;
 
 /** What may be the words behind a status (RFC 9112, 4): a worker may send anything. */
 const MAY_BE_REASON = /^[\t\x20-\x7e\x80-\xff]+$/;
@@ -96,6 +99,8 @@ class Forward {
   #upstream: ClientRequest | undefined;
   #body: RequestBody | undefined;
   #response: IncomingMessage | undefined;
+  /** Informational answers. */
+  #told = 0;
   #cancelTimer: () => void = () => undefined;
   readonly #left = (): void => this.#fail(undefined);
   /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
@@ -124,17 +129,26 @@ class Forward {
     const asks = sendsBody && this.#place.isAsked;
     if (asks) headers.push('Expect', '100-continue');
     const by = kept ? kept.optionsFor(this.#way.address, socket) : { createConnection: () => socket };
-    const upstream = httpRequest({ method: request.method, path: target.path, headers, setHost: false, ...by });
+    const upstream = httpRequest({ method: request.method, path: target.path, headers, setHost: false, maxHeaderSize: LB_ANSWER_HEADER_BYTES_MAX, ...by });
     this.#upstream = upstream;
     gone.addEventListener('abort', this.#left);
     upstream.once('response', (response) => this.#answer(response));
     upstream.once('upgrade', (response, worker: Duplex, head) => this.#join(response, worker, head));
-    upstream.on('error', () => this.#ended());
+    upstream.on('information', (told) => this.#tell(told));
+    upstream.on('error', (error: NodeJS.ErrnoException) => (error.code === 'HPE_HEADER_OVERFLOW' ? this.#fail(wordyWorker()) : this.#ended()));
     upstream.once('close', () => this.#ended());
     if (!sendsBody) return void upstream.end();
     this.#body = new RequestBody({ request, reply: this.#client.reply, upstream, clock: this.#clock, onTooLarge: () => this.#fail(tooLarge('request')) });
     if (asks) this.#body.ask();
     else this.#body.send();
+  }
+
+  /** What comes before the answer, as early hints do (RFC 9110, 15.2); 100 is the facade's own to say. */
+  #tell({ statusCode: status, headers: { connection }, rawHeaders }: InformationEvent): void {
+    const { reply, request } = this.#client;
+    this.#told += 1;
+    if (status === 100 || this.#told > TOLD_MAX || reply.headersSent || request.httpVersionMinor === 0) return;
+    reply.writeInformation(status, responseHeaders({ headers: { connection: [connection].flat().join() }, rawHeaders }, ''));
   }
 
   #answer(response: IncomingMessage): void {
@@ -143,6 +157,7 @@ class Forward {
     const { statusCode: status = 0 } = response;
     // Node reads such numbers, and throws when they are written.
     if (status < 200) return this.#fail(noHttp());
+    if (response.rawHeaders.length > 2 * LB_ANSWER_HEADERS_MAX) return this.#fail(wordyWorker());
     if (this.#isFull(response)) return this.#leave('FULL');
     const taken = this.#body?.answered(status);
     if (taken === 'NO_QUESTIONS' || taken === 'SAID_NOTHING') this.#place.askNoMore();

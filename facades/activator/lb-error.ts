@@ -1,4 +1,5 @@
 /** What clients of load-balancing endpoints get when it is not the worker that answers (docs/api.md#load-balancing). */
+import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
 
@@ -84,6 +85,12 @@ export function workerFailed(): LbError {
 /** What the worker sent is no answer to anything. */
 export function noHttp(): LbError {
   return new LbError(502, { error: 'The worker did not answer with a final HTTP status, which is 200 or more.', code: 'worker_failed' });
+}
+
+/** Its answer begins with more than anybody takes. */
+export function wordyWorker(): LbError {
+  const error = `The headers of the worker's answer are too large: at most ${LB_ANSWER_HEADER_BYTES_MAX} bytes and ${LB_ANSWER_HEADERS_MAX} headers.`;
+  return new LbError(502, { error, code: 'worker_failed' });
 }
 
 /** Any failure as one of these. */

@@ -59,7 +59,7 @@ function isTaken(name: string): boolean {
 }
 
 /** Names and values in turns, as the client gets them. `workerId`: empty for what is no worker. */
-export function responseHeaders(response: IncomingMessage, workerId: string): string[] {
+export function responseHeaders(response: Pick<IncomingMessage, 'headers' | 'rawHeaders'>, workerId: string): string[] {
   const kept = pairs(response.rawHeaders, dropped(response.headers.connection))
     .filter(([name, value]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name) && !(/^set-cookie$/i.test(name) && setsConsoleCookie(value)));
   return [...kept.flat(), ...(workerId === '' ? [] : ['X-Runpod-Worker-Id', workerId])];

@@ -35,13 +35,13 @@ export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, doma
   if (PLAIN_QUEUE_FORM.test(url)) return undefined;
   const [, id, rest = '', query = ''] = PATH_FORM.exec(url) ?? [];
   if (id === undefined || NO_ENDPOINT.test(id)) return undefined;
-  if (decoded(rest) === undefined || isQueueOperation(rest)) return undefined;
+  if (isQueueOperation(rest)) return undefined;
   return target(id, `${rest === '' ? '/' : rest}${query}`, `/v2/${id}`);
 }
 
 /** Each part is decoded by itself: a job id with a slash in it is still a job id. */
 function isQueueOperation(path: string): boolean {
-  const parts = path.split('/').filter((part) => part !== '').map((part) => decoded(part)!);
+  const parts = path.split('/').filter((part) => part !== '').map((part) => decoded(part) ?? part);
   return (parts.length === 1 && OF_ENDPOINT.test(parts[0]!)) || (parts.length === 2 && OF_JOB.test(parts[0]!));
 }
 

@@ -5,19 +5,16 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Tracing } from '../../core/runtime/tracing.ts';
-import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { traceForwarded } from '../plugins/request-trace.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { Activator } from './activator.ts';
 import { identify } from './admit.ts';
 import { tooLarge, upgradeWithBody } from './lb-error.ts';
-import { lbTarget } from './lb-target.ts';
-import type { LbTarget } from './lb-target.ts';
+import { wantedOf } from './lb-routing.ts';
+import type { LbForms, LbRouting, LetIn, Wanted } from './lb-routing.ts';
 import type { Admitted } from './places.ts';
 import type { PodProxy } from './pod-proxy.ts';
-import { podOfHost, podOfPath } from './pod-target.ts';
-import type { PodTarget } from './pod-target.ts';
 import { hasBody } from './request-body.ts';
 import type { TrustedPeers } from './trusted-peers.ts';
 import { asksForTunnel } from './tunnels.ts';
@@ -30,13 +27,8 @@ export interface LbParts {
   activator: Activator;
   tunnels: Tunnels;
   pods: PodProxy;
-  /** Behind a pod's id and port they make the host form, which is open to everybody. Empty: there is none. */
-  podDomains: readonly string[];
   gate: GateParts;
-  /** Behind an endpoint's id they make the host form. */
-  domains: readonly string[];
-  /** Whose word on a request counts. Empty: nobody's. */
-  edgeKey: string;
+  routing: LbRouting;
   /** Whose word on the client counts. */
   peers: TrustedPeers;
   /** Undefined: nothing is traced. */
@@ -44,18 +36,14 @@ export interface LbParts {
   logger: Logger;
 }
 
-/** `letIn`: an edge has let the request in. */
-type Target = LbTarget & { letIn?: Admitted };
-
 /** Whether a request asks for another protocol where that can be: Node then hands its socket over (`shouldUpgradeCallback`). */
-export function mayUpgrade(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains' | 'podDomains'>): boolean {
+export function mayUpgrade(request: IncomingMessage, forms: LbForms): boolean {
   if (asksForTunnel(request)) return true;
   if (request.headers.upgrade?.toLowerCase() !== 'websocket') return false;
-  const { pod, target } = wantedOf(request, forms);
-  return pod !== undefined || target !== undefined;
+  return wantedOf(request, forms) !== undefined;
 }
 
-/** Adds the surface to an app, behind the rules of HTTP and before its other hooks. */
+/** Adds the surface to an app, behind the rules of HTTP and before its other hooks; the routing's own hook comes before all. */
 export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
   const upgrades = new WeakMap<IncomingMessage, UpgradeSocket>();
   /** The server waits for their end when it closes, and ends them not. */
@@ -79,16 +67,11 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     app.routing(request, reply);
   });
   app.addHook('onRequest', (request, reply, done) => {
-    const wanted = wantedOf(request.raw, parts);
+    const wanted = parts.routing.wantedBy(request.raw);
     // Without a promise, which every request of all surfaces would pay for.
-    if (!wanted.pod && !wanted.target) return done();
+    if (!wanted) return done();
     serve(request, reply, wanted, { ...parts, upgrade: upgrades.get(request.raw) }).then(() => done(), done);
   });
-}
-
-interface Wanted {
-  pod?: PodTarget;
-  target?: Target;
 }
 
 interface ServeParts extends LbParts {
@@ -114,30 +97,8 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
   }
 }
 
-/** The pod or the endpoint that a request is for; neither: it is for another surface. A host or an edge's word comes before any path. */
-function wantedOf(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains' | 'podDomains'>): Wanted {
-  const open = podOfHost(request, forms.podDomains);
-  if (open) return { pod: open };
-  const target = targetOf(request, forms);
-  if (target) return { target };
-  const pod = podOfPath(request);
-  return pod ? { pod } : {};
-}
-
-/** What a request asks for; an edge's activation names the endpoint, and then the path is the worker's already. Undefined: it is for another surface. */
-function targetOf(request: IncomingMessage, { edgeKey, domains }: Pick<LbParts, 'edgeKey' | 'domains'>): Target | undefined {
-  const text = request.headers[ACTIVATION_HEADER];
-  const activation = typeof text === 'string' ? readActivation(edgeKey, text) : undefined;
-  if (!activation) return lbTarget(request, domains);
-  const prefix = request.headers['x-forwarded-prefix'];
-  return {
-    endpointId: activation.endpointId, path: request.url ?? '/', prefix: typeof prefix === 'string' ? prefix : '', queryKey: undefined, isShared: false,
-    letIn: { apiKey: '', accountId: activation.accountId },
-  };
-}
-
 /** Who asks. Undefined: it is a queue-based endpoint's OpenAI operation. */
-async function admit(request: FastifyRequest, reply: FastifyReply, target: Target, { gate }: LbParts): Promise<Admitted | undefined> {
+async function admit(request: FastifyRequest, reply: FastifyReply, target: LetIn, { gate }: LbParts): Promise<Admitted | undefined> {
   // The edge has asked already whether it may, and counted it.
   if (target.letIn) return target.letIn;
   const who = await identify(request.raw, target, gate);

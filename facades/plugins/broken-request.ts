@@ -1,13 +1,13 @@
 /** Answers bytes that are no HTTP request, one that never ended, and headers or a URI beyond all measure: Node hands those over as a socket. */
 import type { Socket } from 'node:net';
-import { HTTP_HEADER_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { HEADERS_TOO_LARGE } from '../../proto/wire/limits.ts';
 import { publicError } from './public-error.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { shapeOf } from './unknown-route.ts';
 
 /** A request line, as far as it decides the surface. */
 const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
-const PHRASES: Record<number, string> = { 400: 'Bad Request', 431: 'Request Header Fields Too Large' };
+const PHRASES: Record<number, string> = { 400: 'Bad Request', 404: 'Not Found', 431: 'Request Header Fields Too Large' };
 
 /** Node's code for headers or a request that did not arrive in time. */
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -27,6 +27,16 @@ export function refuseBrokenRequest(error: BrokenRequest, socket: Socket): void 
   const refusal = refusalOf(error.code);
   const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';
   const path = REQUEST_LINE.exec(begin)?.[1] ?? '';
+  end(socket, refusal, path);
+}
+
+/** CONNECT, which is for proxies. Node hands its socket over. */
+export function refuseTunnel(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  end(socket, new HttpRefusal('There is no such operation.', { status: 404, code: 'not_found' }), '');
+}
+
+function end(socket: Socket, refusal: HttpRefusal, path: string): void {
   const body = JSON.stringify(shapeOf(path)(publicError(refusal)));
   const headers = ['content-type: application/json; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close'];
   socket.end([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));
@@ -34,7 +44,7 @@ export function refuseBrokenRequest(error: BrokenRequest, socket: Socket): void 
 
 function refusalOf(code: string | undefined): HttpRefusal {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return new HttpRefusal(`The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together.`, { status: 431, code: 'headers_too_large' });
+    return new HttpRefusal(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large' });
   }
   const text = code === LATE ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
   return new HttpRefusal(text, { status: 400, code: 'invalid_request' });

@@ -1,6 +1,9 @@
-/** What HTTP asks of every request and Node would answer without a body, or not at all: one Host, no expectation but 100-continue. */
+/** What HTTP asks of every request and Node would answer without a body, or not at all: one Host, no expectation but 100-continue, no tunnel. */
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '../../proto/wire/limits.ts';
+import { refuseTunnel } from './broken-request.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
 /** Nothing after such a request can be trusted. */
@@ -13,9 +16,15 @@ export function addHttpRules(app: FastifyInstance): void {
     expecting.add(request);
     app.routing(request, reply);
   });
+  // Node keeps quiet about those that are too many.
+  app.server.maxHeadersCount = 0;
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => refuseTunnel(socket));
   app.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
     const hosts = countHosts(raw.rawHeaders);
+    if (raw.rawHeaders.length > 2 * HTTP_HEADERS_MAX) {
+      return done(new HttpRefusal(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large', headers: CLOSE }));
+    }
     if (hosts > 1) return done(badHost('The request names its host more than once.'));
     if (hosts === 0 && raw.httpVersion === '1.1') return done(badHost('The request has no Host header.'));
     if (raw.headers.expect !== undefined && expecting.has(raw)) {

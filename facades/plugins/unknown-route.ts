@@ -19,6 +19,7 @@ export function handleUnknownRoutes(app: FastifyInstance): void {
     for (const one of [method].flat()) path.methods.add(one);
   });
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (!isReadable(request.url)) return refusePath(request, reply);
     const methods = methodsOf(known, pathOf(request));
     // A route that takes this method may find nothing behind a path, as that of the files of /v1/docs does.
     const isUnknown = methods.length === 0 || methods.includes(request.method);
@@ -27,6 +28,22 @@ export function handleUnknownRoutes(app: FastifyInstance): void {
   app.setNotFoundHandler(refuse);
   // Fastify would first find fault with its content type.
   app.addHook('onRequest', (request, reply, done) => (request.is404 && request.method === 'QUERY' ? void refuse(request, reply) : done()));
+}
+
+/** Whether a path can be read as text, as those of our own surfaces must. What is in the query does not matter. */
+export function isReadable(url: string): boolean {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url.split(/[?#]/, 1)[0]!);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Answers one request whose path is none. */
+export function refusePath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return answerError(new CoreError('INVALID_REQUEST', 'The path is not valid.'), request, reply, shapeOf(pathOf(request)));
 }
 
 /** Answers one request that has no route. */

@@ -41,6 +41,10 @@ export const REFUSALS_TOLD_MAX = 50;
 
 /** Longest headers and URI of an HTTP request together, in bytes; beyond it 431, from the edge as from the facade. */
 export const HTTP_HEADER_BYTES_MAX = 16 * KIB;
+/** Headers of an HTTP request by number; beyond it 431 too. A browser sends thirty. */
+export const HTTP_HEADERS_MAX = 200;
+/** What their sender is told. */
+export const HEADERS_TOO_LARGE = `The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together, and there may be ${HTTP_HEADERS_MAX} headers.`;
 /** Longest time for the headers of an HTTP request, in milliseconds. */
 export const HTTP_HEADERS_MS = 20_000;
 /** How long the facade keeps an idle HTTP connection, in milliseconds. Whoever sends to it must give up idle ones earlier. */
@@ -51,6 +55,9 @@ export const LB_PROCESSING_MS_DEFAULT = 330_000;
 export const LB_SOCKET_IDLE_MS_DEFAULT = 600_000;
 /** Largest body of a load-balancing endpoint each way in bytes (docs/api.md#load-balancing). */
 export const LB_BODY_BYTES_MAX = 30 * 1024 * 1024;
+/** Longest headers of an answer of a worker or pod, in bytes and by number: what an edge takes, a facade takes. */
+export const LB_ANSWER_HEADER_BYTES_MAX = 64 * KIB;
+export const LB_ANSWER_HEADERS_MAX = 200;
 /** How long a silent connection to a worker is kept, in milliseconds: half of what its agent has seen that it does (gpu-agent/units/http/single-use.ts). */
 export const LB_KEPT_MS = 1_000;
 /**

@@ -15,7 +15,8 @@ import type { Serving } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
-import { checkContinue, LB_WORKER } from '../helpers/lb-endpoint.ts';
+import { checkContinue, LB_WORKER, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { exchange } from '../helpers/raw-http.ts';
 import { HIDDEN_PATH, hidingRequests, smugglingCorpus } from '../helpers/smuggling.ts';
@@ -62,6 +63,17 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
       return { headers: json['headers'] as string[], setCookie: told['set-cookie'] as string[] };
     });
     t.equal(await direct(id), before + 8, 'and each went straight');
+  });
+
+  await whole.test('whatever HTTP allows arrives as it came, and goes back so, straight and by a facade', async (t) => {
+    const few = await lbEndpoint(system, { workerConcurrency: 99, workersMin: 1 });
+    await waitFor('its worker', async () => (await send(`/v2/${few}/x`)).status === 200);
+    for (const way of [id, few]) {
+      const asked = { url: `http://${edge.addresses['public']}`, base: `/v2/${way}`, key: system.key };
+      await checkOddRequests(t, asked);
+      await checkOddAnswers(t, asked);
+    }
+    t.equal(await direct(few), 0);
   });
 
   const keeping = await create({ workersMin: 1, env: { KEEP_MS: String(KEEP_MS) } });

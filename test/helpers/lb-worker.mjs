@@ -75,6 +75,12 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       reply.write('half');
       return setTimeout(() => process.exit(1), 50);
     }
+    case '/hints': reply.writeEarlyHints({ link: '</a.css>; rel=preload' }); reply.setHeader('x-late', 'yes'); return show();
+    case '/headers': {
+      const { count, bytes } = Object.fromEntries(url.searchParams);
+      for (let n = 0; n < Number(count); n += 1) reply.setHeader(`x-${n}`, 'v'.repeat(Number(bytes)));
+      return show();
+    }
     // Sets what it is told to set.
     case '/cookies': reply.setHeader('set-cookie', url.searchParams.getAll('set')); return show();
     case '/download': return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));

@@ -7,6 +7,8 @@ import t from 'tap';
 import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { commandLine } from '../facades/cli/command-line.ts';
 import { checkConsoleCookie } from '../helpers/console-cookie.ts';
+import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
+import { exchange } from '../helpers/raw-http.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import type { ShownRequest } from '../helpers/lb-endpoint.ts';
@@ -51,6 +53,14 @@ t.test('method, path, query, body and headers arrive; the key and spoofed header
   const policyOf = async (answer: Promise<Response>): Promise<string | null> => (await answer).headers.get('content-security-policy');
   t.match(await policyOf(fetch(`${url}/v2/${endpointId}/page?api_key=${key}`)), /^sandbox /, 'what a browser opens by path has no part in our origin');
   t.equal(await policyOf(at(endpointId, '/page')), null, 'what programs ask for is as the worker sent it');
+});
+
+t.test('whatever HTTP allows arrives as it came, and goes back so', async (t) => {
+  const asked = { url, base: `/v2/${endpointId}`, key };
+  await checkOddRequests(t, asked);
+  await checkOddAnswers(t, asked);
+  const host = { pieces: [`GET /v1/endpoints/${'x'.repeat(1_100)}/%ff HTTP/1.1\r\nhost: ${endpointId}.localhost\r\nauthorization: Bearer ${key}\r\n\r\n`] };
+  t.match(await exchange(url, host), { status: 200, json: { url: /^\/v1\/endpoints\/x+\/%ff$/ } }, 'by host, where other surfaces would say no');
 });
 
 t.test('the cookie of the console reaches no worker, and none sets it', (t) => checkConsoleCookie(t, async (path, cookie) => {

@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { LB_WORKER } from '../helpers/lb-endpoint.ts';
+import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -51,6 +52,9 @@ async function serves(t: Test, { id, port }: { id: string; port: number }): Prom
   t.match((await send(path, { headers: bearer(key) })).json, { url: '/' });
   t.match((await send(`${path}?a=b`, { headers: bearer(key) })).json, { url: '/?a=b' });
   t.equal((await send(`${path}/stream`, { headers: bearer(key) })).text, 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
+
+  await checkOddRequests(t, { url, base: path, key });
+  await checkOddAnswers(t, { url, base: path, key });
 
   const host = `${id}-${port}.pods.localhost`;
   const open = await send('/v2/abc/run?api_key=its-own', { headers: { host, ...bearer('the pod\'s own') } });

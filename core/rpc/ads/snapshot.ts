@@ -14,7 +14,9 @@ import { ClusterLoadAssignment, LbEndpoint } from '../../../proto/gen/envoy/conf
 import { HttpProtocolOptions } from '../../../proto/gen/envoy/extensions/upstreams/http/v3/http_protocol_options.ts';
 import { ACTIVATION_METADATA, activationText } from '../../../proto/wire/activation.ts';
 import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
-import { LB_DIRECT_CONCURRENCY_MIN, LB_KEPT_MS, LB_REQUESTS_AT_ONCE, LB_REQUESTS_AT_ONCE_PER_WORKER } from '../../../proto/wire/limits.ts';
+import {
+  LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_DIRECT_CONCURRENCY_MIN, LB_KEPT_MS, LB_REQUESTS_AT_ONCE, LB_REQUESTS_AT_ONCE_PER_WORKER,
+} from '../../../proto/wire/limits.ts';
 import type { RotationEndpoint, RotationWorker } from '../../store/edge-store.ts';
 
 /** Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own configuration. */
@@ -89,7 +91,10 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEn
   const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
   const options = HttpProtocolOptions.encode(HttpProtocolOptions.fromPartial({
     // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again. Most keep theirs far longer.
-    commonHttpProtocolOptions: singleUse ? { maxRequestsPerConnection: 1 } : { idleTimeout: { seconds: LB_KEPT_MS / 1_000, nanos: 0 } },
+    commonHttpProtocolOptions: {
+      ...(singleUse ? { maxRequestsPerConnection: 1 } : { idleTimeout: { seconds: LB_KEPT_MS / 1_000, nanos: 0 } }),
+      maxHeadersCount: LB_ANSWER_HEADERS_MAX, maxResponseHeadersKb: LB_ANSWER_HEADER_BYTES_MAX / 1_024,
+    },
     upstreamProtocolOptions: { $case: 'explicitHttpConfig', value: { protocolConfig: h2c
       ? { $case: 'http2ProtocolOptions', value: H2C } : { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
   })).finish();

@@ -10,7 +10,7 @@ import { readEdgeConfig } from '../../../deploy/envoy/config.ts';
 import { findFault } from '../../../deploy/envoy/envoy-process.ts';
 import { writeEdgeFiles } from '../../../deploy/envoy/edge-files.ts';
 import { findEnvoy } from '../../../deploy/envoy/find-envoy.ts';
-import { above } from '../../../deploy/envoy/number-regex.ts';
+import { above, otherThan } from '../../../deploy/envoy/regex.ts';
 import { FACADE_IDLE_MS, REQUEST_SILENCE_MS } from '../../../deploy/envoy/limits.ts';
 import {
   HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS, LB_BODY_BYTES_MAX, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, WAIT_MS_MAX,
@@ -50,6 +50,11 @@ t.test('times and sizes are those of the project', async (t) => {
   t.ok(FACADE_IDLE_MS < HTTP_KEEP_ALIVE_MS, 'the edge closes idle connections before the facade does');
   t.match(text, '"max_requests":100000', 'waits do not fill a circuit breaker');
   t.notMatch(text, '"buffer', 'no body is buffered');
+});
+
+t.test('all but one word, in whatever case', async (t) => {
+  const regex = new RegExp(`^(?:${otherThan('ab').replace('(?i)', '')})$`, 'i');
+  t.same(['', 'a', 'ab', 'AB', 'Ab', 'abc', 'b', 'ba', 'xab', 'ax'].filter((text) => !regex.test(text)), ['ab', 'AB', 'Ab']);
 });
 
 t.test('numbers above a limit, and no others', async (t) => {

@@ -74,7 +74,9 @@ export interface ConfigSource {
 
 export interface HttpProtocolOptions {
   idleTimeout: Duration | undefined;
+  maxHeadersCount: number | undefined;
   maxRequestsPerConnection: number | undefined;
+  maxResponseHeadersKb: number | undefined;
 }
 
 export interface Http1ProtocolOptions {
@@ -634,7 +636,12 @@ export const ConfigSource: MessageFns<ConfigSource> = {
 };
 
 function createBaseHttpProtocolOptions(): HttpProtocolOptions {
-  return { idleTimeout: undefined, maxRequestsPerConnection: undefined };
+  return {
+    idleTimeout: undefined,
+    maxHeadersCount: undefined,
+    maxRequestsPerConnection: undefined,
+    maxResponseHeadersKb: undefined,
+  };
 }
 
 export const HttpProtocolOptions: MessageFns<HttpProtocolOptions> = {
@@ -642,8 +649,14 @@ export const HttpProtocolOptions: MessageFns<HttpProtocolOptions> = {
     if (message.idleTimeout !== undefined) {
       Duration.encode(message.idleTimeout, writer.uint32(10).fork()).join();
     }
+    if (message.maxHeadersCount !== undefined) {
+      UInt32Value.encode({ value: message.maxHeadersCount! }, writer.uint32(18).fork()).join();
+    }
     if (message.maxRequestsPerConnection !== undefined) {
       UInt32Value.encode({ value: message.maxRequestsPerConnection! }, writer.uint32(50).fork()).join();
+    }
+    if (message.maxResponseHeadersKb !== undefined) {
+      UInt32Value.encode({ value: message.maxResponseHeadersKb! }, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -669,12 +682,28 @@ export const HttpProtocolOptions: MessageFns<HttpProtocolOptions> = {
             message.idleTimeout = Duration.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.maxHeadersCount = UInt32Value.decode(reader, reader.uint32()).value;
+            continue;
+          }
           case 6: {
             if (tag !== 50) {
               break;
             }
 
             message.maxRequestsPerConnection = UInt32Value.decode(reader, reader.uint32()).value;
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.maxResponseHeadersKb = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
         }
@@ -697,7 +726,9 @@ export const HttpProtocolOptions: MessageFns<HttpProtocolOptions> = {
     message.idleTimeout = (object.idleTimeout !== undefined && object.idleTimeout !== null)
       ? Duration.fromPartial(object.idleTimeout)
       : undefined;
+    message.maxHeadersCount = object.maxHeadersCount ?? undefined;
     message.maxRequestsPerConnection = object.maxRequestsPerConnection ?? undefined;
+    message.maxResponseHeadersKb = object.maxResponseHeadersKb ?? undefined;
     return message;
   },
 };
