@@ -16,6 +16,7 @@ interface Reply {
 }
 
 const WORKER_FAILED = 'The worker ended the connection before it answered. The request may have been begun and is not repeated.';
+const OVERLOADED = 'The service is overloaded; try again shortly.';
 const UNAVAILABLE = 'The service is not reachable right now; try again shortly.';
 /** Flag of what ext_authz refuses, or cannot ask about. */
 const REFUSED = 'UAEX';
@@ -23,10 +24,12 @@ const REFUSED = 'UAEX';
 const REPLIES: readonly Reply[] = [
   { from: 413, status: 413, code: 'payload_too_large', text: 'The body of the request or of its answer is larger than 30 MB.' },
   { from: 429, status: 429, code: 'rate_limited', text: 'Too many requests from this address; try again shortly.', retryAfterSeconds: 1 },
-  { flags: ['OM', 'UO'], status: 503, code: 'unavailable', text: 'The service is overloaded; try again shortly.', retryAfterSeconds: 1 },
+  { flags: ['UO'], status: 503, code: 'unavailable', text: OVERLOADED, retryAfterSeconds: 1 },
   { flags: ['UF', 'UH', 'UC', 'UR', 'LR', 'UPE'], status: 503, code: 'unavailable', text: UNAVAILABLE, retryAfterSeconds: 1 },
   { flags: ['UT', 'SI', 'DT'], status: 504, code: 'unavailable', text: 'The service did not answer in time.' },
   { flags: ['NR', 'NC'], status: 404, code: 'not_found', text: 'There is no such operation.' },
+  // What is left of these: an Envoy that has no memory for more, which has no flag when it says so.
+  { from: 503, status: 503, code: 'unavailable', text: OVERLOADED, retryAfterSeconds: 1 },
   { from: 431, status: 431, code: 'headers_too_large', text: HEADERS_TOO_LARGE },
   { from: 408, status: 408, code: 'invalid_request', text: 'The request did not arrive in time.' },
   { from: 426, status: 426, code: 'invalid_request', text: 'This version of HTTP is not served.' },
