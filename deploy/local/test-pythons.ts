@@ -5,8 +5,10 @@
  * `envoy` is Envoy itself, which PyPI has as a package.
  */
 import { join } from 'node:path';
-import { calmLoops } from './calm-loop.ts';
+import { CALM_LOOP } from './calm-loop.ts';
 import { rememberProcessor } from './known-processor.ts';
+import { LAZY_IMPORTS } from './lazy-imports.ts';
+import { installStartup } from './python-startup.ts';
 import { makeVenv } from './python-venv.ts';
 import type { VenvSeams } from './python-venv.ts';
 
@@ -23,7 +25,8 @@ export async function makeTestPythons(root: string, seams: VenvSeams, isWanted: 
   for (const [name, more] of Object.entries(REQUIREMENTS)) {
     if (!isWanted(name as keyof typeof REQUIREMENTS)) continue;
     const python = await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
-    if (name.startsWith('python-')) await rememberProcessor(python, seams.signal);
-    if (name === 'python-old') await calmLoops(python, seams.signal);
+    if (!name.startsWith('python-')) continue;
+    await rememberProcessor(python, seams.signal);
+    await installStartup(python, name === 'python-old' ? [CALM_LOOP, LAZY_IMPORTS] : [LAZY_IMPORTS], seams.signal);
   }
 }

@@ -5,9 +5,11 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 const node = join(root, 'node_modules/.bin/node');
 
-/** Command that runs a JavaScript handler of test/handlers. */
+/** Command that runs a JavaScript handler of test/handlers. In a test run it keeps compiled code, which halves its start; its environment stays as it is. */
 export function jsHandler(file: string): string[] {
-  return [node, '--import', join(root, 'gpu-agent/handler/register.ts'), join(root, 'test/handlers', file)];
+  const { NODE_COMPILE_CACHE: cache = '' } = process.env;
+  const keep = `data:text/javascript,import{enableCompileCache}from'node:module';enableCompileCache(${JSON.stringify(cache)})`;
+  return [node, ...(cache === '' ? [] : ['--import', keep]), '--import', join(root, 'gpu-agent/handler/register.ts'), join(root, 'test/handlers', file)];
 }
 
 /** Pythons with the `runpod` package: the newest release and one of the 1.7 line. See CONTRIBUTING.md for how they are made. */
