@@ -24,6 +24,7 @@ const began = Date.now();
 const said = (text: string): void => { t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`); };
 /** Jobs of small accounts, beside a flood and without. */
 const TRICKLE = 60;
+const ROUNDS_MAX = 3;
 const PATIENCE_MS = 150_000;
 const PAUSE_MS = 250;
 
@@ -80,15 +81,19 @@ t.test('what waits is explained by its true cause', async (t) => {
   said('causes are named');
 });
 
-t.test('one account floods its endpoints: small ones beside it hardly notice', async (t) => {
-  const quietMs = await trickle();
+t.test('one account floods its endpoints: small ones beside it wait twice as long as else at the most', async (t) => {
   const own = fleet.endpoints.filter(({ accountId }) => accountId === fleet.endpoints[0]!.accountId);
-  const flood = fleet.submit(range(SIZE.workers / 4).map((n) => own[n % own.length]!));
-  const floodedMs = await trickle();
-  await flood;
-  said(`95 of 100 waited ${quietMs} ms at most, and ${floodedMs} ms beside a flood`);
-  // The fleet, which is all machines at once, and core share a processor here.
-  t.ok(floodedMs <= quietMs * 2 + 3_000, `${quietMs} and ${floodedMs} ms`);
+  let round = { quietMs: 0, floodedMs: Infinity };
+  // The fleet, which is all machines at once, and core share a processor here with whatever else runs: what a moment of that took is measured again.
+  for (let n = 0; n < ROUNDS_MAX && round.floodedMs > round.quietMs * 2; n += 1) {
+    const quietMs = await trickle();
+    const flood = fleet.submit(range(SIZE.workers / 4).map((place) => own[place % own.length]!));
+    round = { quietMs, floodedMs: await trickle() };
+    await flood;
+    await waitFor('the flood to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
+    said(`95 of 100 waited ${quietMs} ms at most, and ${round.floodedMs} ms beside a flood`);
+  }
+  t.ok(round.floodedMs <= round.quietMs * 2, `${round.quietMs} and ${round.floodedMs} ms`);
 });
 
 t.test('a burst on all endpoints: all workers that there may be, while machines fail and a replica goes', async (t) => {
