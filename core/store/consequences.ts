@@ -3,14 +3,21 @@
  * `moved`: endpoint_id, id, state, attempt, retries, counted, low_priority, has_webhook, worker_id, delay_ms, execution_ms, output, error.
  */
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
+import { samePart } from './database.ts';
 import type { Fragment, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { tallied } from './tally.ts';
 
-/** Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). */
-export function consequences(sql: Sql) {
-  return sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counters(sql)}`;
+/**
+ * Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). `queues`: some may go back into their queue; else the
+ * part for those is left out, for each part costs before its first row.
+ */
+export function consequences(sql: Sql, { queues }: { queues: boolean }): Fragment {
+  return queues ? ofAny(sql) : ofFinal(sql);
 }
+
+const ofFinal = samePart((sql) => sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counters(sql)}`);
+const ofAny = samePart((sql) => sql`${ofFinal(sql)}, ${cut(sql)}`);
 
 /**
  * A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing. Progress that was committed while the
@@ -22,7 +29,11 @@ function outputs(sql: Sql) {
       INSERT INTO job_output (endpoint_id, job_id, output, error)
       SELECT m.endpoint_id, m.id, CASE WHEN m.state <> 'IN_QUEUE' THEN m.output END, CASE WHEN m.state <> 'IN_QUEUE' THEN m.error END FROM moved m
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = excluded.error
-    ), cut AS (
+    )`;
+}
+
+function cut(sql: Sql) {
+  return sql`cut AS (
       DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND c.job_id = m.id
     )`;
 }

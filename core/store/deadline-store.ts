@@ -31,7 +31,7 @@ export class DeadlineStore {
         FROM due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id AND ${isLive(this.#hot)}
         RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.has_webhook, j.low_priority, false AS counted, NULL::bytea AS output,
           replace(${TIME_OUT_TEXT}::text, '{ms}', j.execution_timeout_ms::text) AS error
-      ) ${consequences(this.#hot)}
+      ) ${consequences(this.#hot, { queues: false })}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, error, machine_id FROM moved`;
     return rows.map((row) => ({ job: jobFromRow(row), machineId: row.machine_id }));
   }

@@ -60,6 +60,7 @@ export class OutcomeStore {
     const output = packBytes(entries.map((entry) => entry.output));
     // Another statement, so that history costs nothing where nothing is lost.
     const history = entries.some((entry) => entry.remembered !== undefined) ? remembered(this.#hot) : this.#hot``;
+    const queues = entries.some((entry) => entry.settlement.requeueBelow > 0);
     const rows = await this.#hot<SettledRow[]>`
       WITH moved AS (
         UPDATE job j SET
@@ -87,7 +88,7 @@ export class OutcomeStore {
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
         RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error, g.machine_id, g.remembered,
           substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
-      ) ${consequences(this.#hot)}${history}
+      ) ${consequences(this.#hot, { queues })}${history}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
         low_priority, error FROM moved`;
     return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, lowPriority: row.low_priority, job: jobFromRow(row) }));

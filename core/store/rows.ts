@@ -1,7 +1,8 @@
 /** Rows of jobs as statements return them, and what they become. */
 import type { Job } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
-import type { Sql } from './database.ts';
+import { samePart } from './database.ts';
+import type { Fragment, Sql } from './database.ts';
 
 /** The columns of `jobColumns`. */
 export interface JobRow {
@@ -30,16 +31,21 @@ export interface AttemptRow {
  * Columns of the table or row set called j. Instants become milliseconds here, so that no driver setting can change them, and spans are rounded
  * here and nowhere else, so that a record and its webhook never differ.
  */
-export function jobColumns(sql: Sql) {
-  return sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
-    (extract(epoch FROM j.submitted_at) * 1000)::float8 AS submitted_ms,
-    (extract(epoch FROM j.finished_at) * 1000)::float8 AS finished_ms,
-    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms, ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`;
+export const jobColumns = samePart((sql) => sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
+    ${microseconds(sql, sql`j.submitted_at`)} / 1000 AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} / 1000 AS finished_ms,
+    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms, ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`);
+
+/**
+ * Since 1970, or of a span. Exact: a float8 holds them whole for three hundred years, and costs a tenth of what `extract`, which counts in decimals, does: that
+ * was a tenth of an outcome.
+ */
+function microseconds(sql: Sql, of: Fragment) {
+  return sql`round(date_part('epoch', ${of}) * 1e6)`;
 }
 
 /** Whole milliseconds, halves rounded up; never negative, even when the database's clock was set back; NULL as long as one of both is. */
-function spanMs(sql: Sql, from: ReturnType<Sql>, to: ReturnType<Sql>) {
-  return sql`(CASE WHEN ${to} < ${from} THEN 0 ELSE round(extract(epoch FROM ${to} - ${from}) * 1000) END)::float8`;
+function spanMs(sql: Sql, from: Fragment, to: Fragment) {
+  return sql`CASE WHEN ${to} < ${from} THEN 0 ELSE floor((${microseconds(sql, sql`${to} - ${from}`)} + 500) / 1000) END`;
 }
 
 /**
@@ -48,14 +54,10 @@ function spanMs(sql: Sql, from: ReturnType<Sql>, to: ReturnType<Sql>) {
  * `endpoint_id = ANY(ARRAY[…])`: no merge join can use it, so the planner has no use for the whole primary key in order either.
  * What is left is one look into the primary key for every row, however many rows there were when the plan was made.
  */
-export function isRunning(sql: Sql) {
-  return sql`j.state || '' = 'IN_PROGRESS'`;
-}
+export const isRunning = samePart((sql) => sql`j.state || '' = 'IN_PROGRESS'`);
 
 /** See isRunning. */
-export function isLive(sql: Sql) {
-  return sql`j.expires_at + interval '0' > now()`;
-}
+export const isLive = samePart((sql) => sql`j.expires_at + interval '0' > now()`);
 
 /** A job without its output, or with it where the row carries one. */
 export function jobFromRow(row: JobRow): Job {

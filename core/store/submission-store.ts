@@ -1,6 +1,6 @@
 /** Puts jobs into the queue: one statement for many, with their inputs, and the claim of those that have a free worker waiting. */
 import type { Job } from '../domain/job.ts';
-import { inTransaction } from './database.ts';
+import { inTransaction, samePart } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
@@ -105,11 +105,15 @@ export class SubmissionStore {
   }
 }
 
+const queued = samePart((sql) => sql`, ${talliedQueue(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}`);
+
 async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: string): Promise<StoredJob[]> {
   const jobs = placements.map((placement) => placement.job);
   const input = packBytes(jobs.map((job) => job.input));
   const sealed = packBytes(jobs.map((job) => job.s3ConfigSealed));
   const webhook = packBytes(jobs.map((job) => job.webhookSealed));
+  // Each part of a statement costs before its first row: what a worker takes at once is in no queue.
+  const queues = placements.some((placement) => placement.slot === undefined);
   const rows = await sql<StoredRow[]>`
     WITH given AS (
       SELECT * FROM unnest(
@@ -139,7 +143,7 @@ async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: s
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
     FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
     RETURNING ${jobColumns(sql)}, j.position, j.claim_id, j.low_priority
-    ), ${talliedQueue(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}
+    )${queues ? queued(sql) : sql``}
     SELECT * FROM stored`;
   return rows.map(storedFromRow);
 }
