@@ -36,6 +36,8 @@ export interface WorkerReportsOptions {
 interface Waiting {
   session: MachineSession;
   facts: Map<string, WorkerFacts>;
+  /** What changed is of interest to scaling and edges. */
+  isNews: boolean;
 }
 
 export class WorkerReports extends LoopService {
@@ -66,15 +68,15 @@ export class WorkerReports extends LoopService {
 
   /** A worker came, changed its state or ended. */
   changed(session: MachineSession, facts: WorkerFacts): void {
-    put(this.#urgent, session, facts);
+    put(this.#urgent, session, facts, true);
     this.#lazy.get(session.sessionId)?.facts.delete(facts.workerId);
     this.#writeUrgent();
   }
 
   /** Only what a worker can take, or what it is at while it starts, has changed. */
   detailChanged(session: MachineSession, facts: WorkerFacts): void {
-    if (this.#urgent.get(session.sessionId)?.facts.has(facts.workerId)) put(this.#urgent, session, facts);
-    else put(this.#lazy, session, facts);
+    if (this.#urgent.get(session.sessionId)?.facts.has(facts.workerId)) put(this.#urgent, session, facts, false);
+    else put(this.#lazy, session, facts, false);
   }
 
   /** A worker was given an attempt, or gave one back. */
@@ -117,6 +119,7 @@ export class WorkerReports extends LoopService {
     try {
       const { session, facts } = waiting;
       const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
+      if (!waiting.isNews) return;
       this.#options.onChanged(changed);
       if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onRotation(changed);
     } catch (error) {
@@ -129,6 +132,7 @@ export class WorkerReports extends LoopService {
   }
 
   protected override async pass(): Promise<void> {
+    this.#writeLazy();
     const used = this.#used;
     const proven = this.#proven;
     this.#used = new Set();
@@ -136,23 +140,29 @@ export class WorkerReports extends LoopService {
     try {
       if (used.size > 0) await this.#options.workers.touch([...used], [...proven], [...used].filter((id) => !this.#options.holds(id)));
     } catch (error) {
+      for (const id of used) this.#used.add(id);
       for (const id of proven) this.#proven.add(id);
       throw error;
     }
-    for (const [sessionId, { session, facts }] of this.#lazy) {
-      this.#lazy.delete(sessionId);
-      await this.#options.workers.report(session, [...facts.values()]);
-    }
   }
 
-  #putBack({ session, facts }: Waiting): void {
+  /** By the same writer as all else: a detail that is written beside a change of state could come after it, and undo it. */
+  #writeLazy(): void {
+    const lazy = [...this.#lazy.values()];
+    this.#lazy.clear();
+    for (const waiting of lazy) this.#putBack(waiting);
+    this.#writeUrgent();
+  }
+
+  #putBack({ session, facts, isNews }: Waiting): void {
     // What came meanwhile is newer.
-    for (const fact of facts.values()) if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact);
+    for (const fact of facts.values()) if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact, isNews);
   }
 }
 
-function put(waiting: Map<string, Waiting>, session: MachineSession, fact: WorkerFacts): void {
-  const ofSession = waiting.get(session.sessionId) ?? { session, facts: new Map<string, WorkerFacts>() };
+function put(waiting: Map<string, Waiting>, session: MachineSession, fact: WorkerFacts, isNews: boolean): void {
+  const ofSession = waiting.get(session.sessionId) ?? { session, facts: new Map<string, WorkerFacts>(), isNews };
   ofSession.facts.set(fact.workerId, fact);
+  ofSession.isNews ||= isNews;
   waiting.set(session.sessionId, ofSession);
 }

@@ -46,3 +46,12 @@ export function jobNotFound(jobId: string): DomainError {
   const name = JSON.stringify(jobId.slice(0, 64));
   return new DomainError('JOB_NOT_FOUND', `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`);
 }
+
+/** The order in which statements that change several jobs lock them, so that no two ever wait for each other. */
+export function byJob(a: JobKey, b: JobKey): number {
+  return compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

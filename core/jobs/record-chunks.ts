@@ -7,6 +7,7 @@ import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
 import { faultOfChunk } from './check-json.ts';
+import { byJob } from '../domain/job.ts';
 import type { JobKey, MachineAttempt } from '../domain/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
@@ -87,7 +88,7 @@ export class RecordChunks {
 
   async #flush(chunks: readonly AttemptChunk[]): Promise<undefined[]> {
     const { stores, events, clock, random, tasks } = this.#options;
-    const sorted = chunks.toSorted((a, b) => compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId) || a.number - b.number);
+    const sorted = chunks.toSorted((a, b) => byJob(a, b) || a.number - b.number);
     await persist(() => stores.chunks.append(sorted), { clock, random, forMs: Infinity, signal: tasks.signal });
     const keys = new Map<string, JobKey>(sorted.map((chunk) => [`${chunk.endpointId}/${chunk.jobId}`, { endpointId: chunk.endpointId, jobId: chunk.jobId }]));
     events.emit('chunks', [...keys.values()]);
@@ -101,8 +102,4 @@ function bytesOf(chunk: AttemptChunk): number {
 
 function nameOf(key: MachineAttempt): string {
   return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

@@ -3,6 +3,7 @@ import { lossText, rememberedAs, settle } from '../domain/attempt-outcome.ts';
 import type { RetryRules } from '../domain/attempt-outcome.ts';
 import { DomainError } from '../domain/errors.ts';
 import { ERROR_LENGTH_MAX } from '../domain/job-limits.ts';
+import { byJob } from '../domain/job.ts';
 import type { Job } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
@@ -101,7 +102,7 @@ export class RecordOutcomes {
   }
 
   async #flush(entries: readonly OutcomeEntry[]): Promise<(RecordResult | Error)[]> {
-    const sorted = entries.toSorted((a, b) => compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId));
+    const sorted = entries.toSorted(byJob);
     const recorded = new Set<OutcomeEntry>();
     const failed = new Map<OutcomeEntry, Error>();
     for (const part of await this.#persist(sorted, failed)) recorded.add(sorted[part.place]!);
@@ -194,8 +195,4 @@ function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
     ...(remembered && { remembered }),
     ...(reported && outcome.executionMs !== undefined && { executionMs: outcome.executionMs }),
   };
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

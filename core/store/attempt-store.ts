@@ -1,5 +1,6 @@
 /** Reads attempts that run: for agents that fetch inputs, and for losses. */
 import { WAITING_MS } from '../domain/hand-ahead.ts';
+import { byJob } from '../domain/job.ts';
 import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
@@ -38,8 +39,9 @@ export class AttemptStore {
     return rows.length > 0;
   }
 
-  /** The execution time of these attempts counts from now, for those that are current. */
-  async postpone(attempts: readonly MachineAttempt[]): Promise<void> {
+  /** The execution time of these attempts counts from now, for those that are current. In the order in which outcomes lock their jobs. */
+  async postpone(given: readonly MachineAttempt[]): Promise<void> {
+    const attempts = given.toSorted(byJob);
     await this.#hot`
       UPDATE job j SET started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
       FROM unnest(

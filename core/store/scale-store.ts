@@ -20,6 +20,7 @@ import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
 import { TurnFleet } from './turn-fleet.ts';
+import { lockedInOrder } from './worker-order.ts';
 import { busyTimes } from './worker-times.ts';
 
 /** An endpoint as it asks for machines. */
@@ -116,9 +117,11 @@ export class ScaleStore {
 
   /** Ends the workers of machines whose lease has run out. Answers their endpoints. */
   async endLost(): Promise<string[]> {
-    const rows = await this.#database.sql<{ endpoint_id: string }[]>`
+    const { sql } = this.#database;
+    const lost = sql`ended_at IS NULL AND EXISTS (SELECT FROM machine m WHERE m.id = worker.machine_id AND m.lease_expires_at < now())`;
+    const rows = await sql<{ endpoint_id: string }[]>`
       UPDATE worker w SET desired = 'GONE', state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${MACHINE_LOST_REASON}
-      FROM machine m WHERE m.id = w.machine_id AND m.lease_expires_at < now() AND w.ended_at IS NULL RETURNING w.endpoint_id`;
+      FROM ${lockedInOrder(sql, lost)} AS l WHERE w.id = l.id RETURNING w.endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
@@ -131,7 +134,7 @@ export class ScaleStore {
     if (busy.length > 0) {
       // Nobody tells when a request ends, so what is not open stays ended until the next look.
       const times = busyTimes(sql, sql`cardinality(w.busy_times) % 2 = 0`);
-      await sql`UPDATE worker w SET busy_at = now(), busy_times = ${times} WHERE id = ANY(${busy})`;
+      await sql`UPDATE worker w SET busy_at = now(), busy_times = ${times} FROM ${lockedInOrder(sql, sql`id = ANY(${busy})`)} AS l WHERE w.id = l.id`;
     }
     return found;
   }

@@ -17,7 +17,7 @@ import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { recordReleases } from './release-store.ts';
-import { isDuplicate } from './transient.ts';
+import { isDuplicate, uncrossed } from './transient.ts';
 
 /** What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use it too. */
 export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[]; usedElsewhere: boolean };
@@ -118,7 +118,7 @@ export class TemplateStore {
     change: (current: Template) => { settings: TemplateSettings; replacesWorkers: boolean },
   ): Promise<{ template: Template; endpointIds: string[] } | 'taken' | undefined> {
     const { accountId } = actor;
-    return this.#database.db.transaction(async (tx) => {
+    return uncrossed(() => this.#database.db.transaction(async (tx) => {
       const [current] = await tx.select().from(template).where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
       if (!current) return undefined;
       const { settings, replacesWorkers } = change(this.#fromRow(current));
@@ -135,7 +135,7 @@ export class TemplateStore {
       if (replacesWorkers) await tellUsers(tx, current, fields);
       await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
       return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };
-    }).catch((error: unknown) => {
+    })).catch((error: unknown) => {
       // Only the constraint sees two renames at the same moment.
       if (isDuplicate(error)) return 'taken';
       throw error;

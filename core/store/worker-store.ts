@@ -15,6 +15,7 @@ import type { Page, PageRequest } from './page.ts';
 import { endedWorkers, listWorkers, recentWorkers } from './worker-list.ts';
 import type { WorkerSelection } from './worker-list.ts';
 import { startColumns, startsOf, type StartRow, type WorkerStart } from './worker-starts.ts';
+import { lockedInOrder } from './worker-order.ts';
 import { busyTimes, frozenTimes } from './worker-times.ts';
 
 /** One worker as its agent sees it. */
@@ -106,20 +107,21 @@ export class WorkerStore {
    * the machine: it has told how things are now. Answers the endpoints whose workers changed.
    */
   async report(session: MachineSession, facts: readonly WorkerFacts[], onStarts?: (starts: readonly WorkerStart[]) => void): Promise<string[]> {
-    const crashes = facts.filter((fact) => fact.state === 'UNHEALTHY');
+    const ids = facts.map((fact) => fact.workerId);
     const write = async (sql: Sql) => {
-      const crashed = await this.#crash(sql, session, crashes);
+      const crashed = await this.#crash(sql, session, facts);
       const written = await sql<StartRow[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
           frozen_times = ${frozenTimes(sql)}, ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
-        FROM unnest(${facts.map((f) => f.workerId)}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
+        FROM ${lockedInOrder(sql, sql`id = ANY(${ids}) AND machine_id = ${session.machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'`)} AS l
+          JOIN unnest(${ids}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
           ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],
           ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[], ${flagArray(facts.map((f) => f.singleUse))}::boolean[])
-          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use)
-        WHERE w.id = r.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
+          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use) ON r.id = l.id
+        WHERE w.id = l.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
           AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use)
             IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use)
@@ -127,21 +129,23 @@ export class WorkerStore {
       return { crashed, written };
     };
     // One statement needs no transaction around it.
-    const changed = crashes.length === 0 ? await write(this.#database.sql) : await inTransaction(this.#database.sql, write);
+    const changed = !facts.some((fact) => fact.state === 'UNHEALTHY') ? await write(this.#database.sql) : await inTransaction(this.#database.sql, write);
     onStarts?.(startsOf(changed.written));
     return [...new Set([...changed.crashed, ...changed.written.map((row) => row.endpoint_id)])];
   }
 
-  /** A crash counts once; its reason stays until the worker is replaced. */
+  /** A crash counts once; its reason stays until the worker is replaced. All workers of the report are locked with those that crashed. */
   async #crash(sql: Sql, session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
-    if (facts.length === 0) return [];
-    const rows = await sql<{ id: string; endpoint_id: string; state: string; failures: number }[]>`
+    const crashed = new Map(facts.filter((fact) => fact.state === 'UNHEALTHY').map((fact) => [fact.workerId, fact]));
+    if (crashed.size === 0) return [];
+    const locked = await sql<{ id: string; endpoint_id: string; state: string; failures: number }[]>`
       SELECT id, endpoint_id, state, failures FROM worker
       WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${session.machineId} AND ${speaks(sql, session)}
         AND ended_at IS NULL AND state <> 'UNHEALTHY'
-      FOR UPDATE`;
+      ORDER BY id FOR UPDATE`;
+    const rows = locked.filter((row) => crashed.has(row.id));
     for (const row of rows) {
-      const fact = facts.find((candidate) => candidate.workerId === row.id)!;
+      const fact = crashed.get(row.id)!;
       const failures = row.failures + 1;
       const pauseSeconds = crashPauseSeconds(failures, row.state !== 'INITIALIZING');
       // A worker that was to go anyway needs no replacement: it has simply ended.
@@ -158,9 +162,10 @@ export class WorkerStore {
   async endUnlisted(session: MachineSession, listedIds: readonly string[]): Promise<string[]> {
     const { sql } = this.#database;
     const rows = await sql<{ endpoint_id: string }[]>`
-      UPDATE worker SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${UNLISTED_REASON}
-      WHERE machine_id = ${session.machineId} AND ${speaks(sql, session)} AND ended_at IS NULL AND state <> 'UNHEALTHY'
-        AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]}) RETURNING endpoint_id`;
+      UPDATE worker w SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${UNLISTED_REASON}
+      FROM ${lockedInOrder(sql, sql`machine_id = ${session.machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'
+        AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]})`)} AS l
+      WHERE w.id = l.id AND ${speaks(sql, session)} RETURNING w.endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
@@ -169,8 +174,8 @@ export class WorkerStore {
     const { sql } = this.#database;
     await sql`
       UPDATE worker w SET busy_at = now(), busy_times = ${busyTimes(sql, sql`w.id = ANY(${[...idleIds]})`)},
-        failures = CASE WHEN id = ANY(${[...provenIds]}) THEN 0 ELSE failures END
-      WHERE id = ANY(${[...usedIds]})`;
+        failures = CASE WHEN w.id = ANY(${[...provenIds]}) THEN 0 ELSE failures END
+      FROM ${lockedInOrder(sql, sql`id = ANY(${[...usedIds]})`)} AS l WHERE w.id = l.id`;
   }
 
   /** Workers that these machines should have. Crashed ones are not among them: their process is gone. */

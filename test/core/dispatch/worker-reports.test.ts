@@ -1,5 +1,7 @@
-/** Reports of workers: which session's count. */
+/** Reports of workers: which session's count, and that none gets lost. */
 import t from 'tap';
+import { WorkerReports } from '../../../core/dispatch/worker-reports.ts';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
@@ -7,6 +9,7 @@ import { WorkerStore } from '../../../core/store/worker-store.ts';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { LIVE_MACHINES, logger, startEngines } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
@@ -57,4 +60,35 @@ t.test('a worker that a turn of scaling has locked keeps the reports of no other
   t.equal(await state(locked!), 'READY');
   await turn`COMMIT`;
   await waitFor('its own', async () => await state(locked!) === 'DRAINING');
+});
+
+t.test('a detail that could not be written is written later', async (t) => {
+  const core = await startEngines(t, { idle: true });
+  const endpointId = await core.endpoint();
+  const session = { machineId: LIVE_MACHINES[0], sessionId: 'session' };
+  const [workerId, usedId] = ['worker00000001', 'worker00000002'];
+  for (const id of [workerId, usedId]) {
+    await core.sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state, busy_at)
+      VALUES (${id}, ${endpointId}, ${session.machineId}, 1, 'READY', now() - interval '1 h')`;
+  }
+  const quiet = (): void => undefined;
+  const reports = new WorkerReports({
+    workers: core.stores.workers, onChanged: quiet, onRotation: quiet, holds: () => false, clock: systemClock, random: systemRandom, logger,
+  });
+  await core.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM nextval('refused'); RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$`);
+  // Unlike rows, a sequence keeps what a refused statement did.
+  await core.sql`CREATE SEQUENCE refused`;
+  await core.sql`CREATE TRIGGER refuse BEFORE UPDATE ON worker EXECUTE FUNCTION refuse()`;
+  await reports.start();
+  t.teardown(() => reports.stop());
+  reports.used(usedId);
+  reports.detailChanged(session, {
+    workerId, state: 'READY', capacity: 5, reason: '', exitCode: null, sdkVersion: '', address: '', health: '', singleUse: false,
+  });
+  const refusals = async (): Promise<number> => (await core.sql<[{ n: number }]>`SELECT last_value AS n FROM refused`)[0].n;
+  await waitFor('refusals of both', async () => await refusals() >= 4);
+  await core.sql`DROP TRIGGER refuse ON worker`;
+  await waitFor('the detail', async () => (await core.sql`SELECT FROM worker WHERE id = ${workerId} AND capacity = 5`).length > 0);
+  await waitFor('the sign of use', async () => (await core.sql`SELECT FROM worker WHERE id = ${usedId} AND busy_at > now() - interval '1 min'`).length > 0);
 });

@@ -1,0 +1,60 @@
+/** Statements that change several workers or jobs at once, of which others change the same at the same moment: none is broken off by PostgreSQL. */
+import t from 'tap';
+import type { WorkerFacts } from '../../../core/store/worker-store.ts';
+import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
+import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
+
+t.setTimeout(120_000);
+
+const ROUNDS = 40;
+const COUNT = 40;
+const [machineId] = LIVE_MACHINES;
+const engines = await startEngines(t, { replicas: 2, idle: true });
+const { sql, replicas: [first, second] } = engines;
+const random = seededRandom();
+const shuffled = <Item>(items: readonly Item[]): Item[] => items.map((item) => ({ item, place: random.fraction() })).sort((a, b) => a.place - b.place)
+  .map(({ item }) => item);
+
+/** Runs each of them over and over beside the others. */
+async function together(works: readonly (() => Promise<unknown>)[]): Promise<void> {
+  await Promise.all(works.map(async (work) => {
+    for (let round = 0; round < ROUNDS; round += 1) await work();
+  }));
+}
+
+t.test('workers: reports, crashes and signs of use', async (t) => {
+  const endpointId = await engines.endpoint();
+  const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
+  for (const id of shuffled(ids)) {
+    await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state) VALUES (${id}, ${endpointId}, ${machineId}, 1, 'READY')`;
+  }
+  const session = { machineId, sessionId: 'session' };
+  let reports = 0;
+  const some = (): string[] => shuffled(ids).slice(0, COUNT / 2);
+  const fact = { state: 'READY', capacity: 1, reason: '', exitCode: null, address: '', health: '', singleUse: false } as const;
+  const facts = (): WorkerFacts[] => some().map((workerId) => ({ ...fact, workerId, sdkVersion: String(reports += 1) }));
+  /** One of them has crashed. */
+  const crash = ([one, ...others]: WorkerFacts[]): WorkerFacts[] => [...others, { ...one!, state: 'UNHEALTHY' }];
+  await t.resolves(together([
+    () => first!.stores.workers.touch(some(), [], []),
+    () => second!.stores.workers.touch(some(), some(), some()),
+    () => first!.stores.workers.report(session, facts()),
+    () => second!.stores.workers.report(session, random.below(4) > 0 ? facts() : crash(facts())),
+  ]));
+});
+
+t.test('jobs: those that wait in hand, and ends of attempts', async (t) => {
+  const endpointId = await engines.endpoint();
+  for (let i = 0; i < COUNT; i += 1) await engines.engine.calls.submit(submission(endpointId));
+  const claimed = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, COUNT));
+  t.equal(claimed.length, COUNT);
+  const settlement = { final: 'FAILED', requeueBelow: 0, counted: false } as const;
+  const entries: OutcomeEntry[] = claimed.map((job) => ({ ...job, settlement, output: undefined, error: 'lost' }));
+  entries.sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
+  await t.resolves(together([
+    () => first!.stores.attempts.postpone(shuffled(claimed)),
+    () => second!.stores.attempts.postpone(shuffled(claimed)),
+    () => second!.stores.outcomes.record(entries.splice(0, 2)),
+  ]));
+});
