@@ -222,6 +222,9 @@ function afterCrashes(failures: number): string {
   return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers tells how)`;
 }
 
+/** What happened, and the last line that the worker wrote, which most often names the cause. */
 function firstReason(workers: readonly WorkerExplanation[], state: WorkerExplanation['state']): string {
-  return workers.find((worker) => worker.state === state)?.reason.split('\n')[0] ?? '';
+  const [what = '', ...lines] = (workers.find((worker) => worker.state === state)?.reason ?? '').split('\n').filter((line) => line.trim() !== '');
+  const last = lines.at(-1)?.trim().slice(0, ERROR_LENGTH_MAX);
+  return last === undefined ? what : `${what}${lines.length > 1 ? ' …' : ''} ${last}`;
 }

@@ -45,6 +45,8 @@ export interface RefusedRequest {
   gpuCount: number;
   instanceIds: readonly string[];
   imageName: string;
+  locations: readonly string[];
+  dataCenterIds: readonly string[];
 }
 
 const NO_MACHINE_TEXT = 'no machine has joined';
@@ -111,15 +113,23 @@ function refusalOf(what: string, { counts, byMachine }: RefusedMachines): Placem
   return { refusal: `${what}: ${counted.join('; ')}`, refusalByMachine: byMachine };
 }
 
-function needed({ imageName, gpuIds, gpuCount, instanceIds }: RefusedRequest): string {
+function needed(request: RefusedRequest): string {
+  const { imageName, gpuIds, gpuCount, instanceIds } = request;
   const runs = imageName === '' ? 'a machine that allows commands' : 'a container engine for its image';
   const parts = [...(gpuCount > 0 ? [gpusText(gpuIds, gpuCount, '')] : []), ...(instanceIds.length > 0 ? [`room for ${listed(instanceIds)}`] : [])];
-  return [runs, ...parts].join(' and ');
+  return [runs, ...parts].join(' and ') + where(request);
 }
 
-function wanted({ gpuIds, gpuCount, instanceIds }: RefusedRequest): string {
-  if (gpuCount === 0) return instanceIds.length > 0 ? `room for ${listed(instanceIds)}` : 'a free slot for it without a GPU';
-  return gpusText(gpuIds, gpuCount, 'free ');
+function wanted(request: RefusedRequest): string {
+  const { gpuIds, gpuCount, instanceIds } = request;
+  if (gpuCount > 0) return gpusText(gpuIds, gpuCount, 'free ') + where(request);
+  return (instanceIds.length > 0 ? `room for ${listed(instanceIds)}` : 'a free slot for it without a GPU') + where(request);
+}
+
+/** Where it must be, for whoever reads that machines are elsewhere. */
+function where({ locations, dataCenterIds }: RefusedRequest): string {
+  const chosen = locations.length === 0 ? '' : ` in ${listed(locations)}`;
+  return dataCenterIds.length === 0 ? chosen : `${chosen} where its network volumes are (${listed(dataCenterIds)})`;
 }
 
 function gpusText(gpuIds: readonly string[], gpuCount: number, free: string): string {

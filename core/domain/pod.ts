@@ -158,8 +158,9 @@ export function placePod(
 /** A pod stays where its files are: what its machine cannot run it cannot become. NO_CAPACITY; machines that are not known are left alone. */
 export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]): void {
   const own = machines.find((machine) => machine.id === pod.machineId);
-  const refusal = own && program(own, { ...pod, dataCenterIds: [] });
-  if (refusal) throw noCapacity(`its files are on one machine only; ${refusalOfAll(summed([{ name: own.name, answer: refusal }]), pod).refusal}.`);
+  const anywhere = { ...pod, locations: [], dataCenterIds: [] };
+  const refusal = own && program(own, anywhere);
+  if (refusal) throw noCapacity(`its files are on one machine only; ${refusalOfAll(summed([{ name: own.name, answer: refusal }]), anywhere).refusal}.`);
 }
 
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */

@@ -7,7 +7,7 @@ import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { wholeNumber } from '../option-values.ts';
-import { printable } from '../output/printable.ts';
+import { printable, printableLines } from '../output/printable.ts';
 import { ago } from '../output/words.ts';
 import { endpointIdOf } from './find-endpoint.ts';
 import { readSettings, showWhatIf } from './what-if.ts';
@@ -60,7 +60,7 @@ function attemptText({ attempt, workerId, exitCode, reason, workerAlive, cause, 
   const lost = lostTime ? ` came to nothing ${ago(lostTime, nowMs)}: ${printable(cause)}\n  Its worker` : ': its worker';
   const where = machine === '' ? '' : ` on ${printable(machine)}`;
   const end = workerAlive ? 'is there' : `has ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}`;
-  return `attempt ${attempt}${lost} ${workerId}${where} ${end}${reason === '' ? '' : `: ${printable(reason)}`}`;
+  return `attempt ${attempt}${lost} ${workerId}${where} ${end}${reason === '' ? '' : `: ${printableLines(reason, '    ')}`}`;
 }
 
 function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
@@ -72,7 +72,7 @@ function showParts({ output }: Cli, { lastDecision, limits, workers, machines }:
   if (lastDecision) output.line(`\nlast decision: ${decisionText(lastDecision, output.nowMs())}`);
   for (const limit of limits) output.line(`  ${limitWord(limit)}: ${printable(limit.text)}`);
   if (workers.length > 0) output.line('\nworkers:');
-  for (const { id, state, reason } of workers) output.line(`  ${id} ${state.toLowerCase()}: ${printable(reason)}`);
+  for (const { id, state, reason } of workers) output.line(`  ${id} ${state.toLowerCase()}: ${printableLines(reason, '    ')}`);
   if (machines.length > 0) output.line('\nmachines, for one more worker:');
   for (const { name, count, reason, change } of machines) {
     const who = name === '' ? `${count} ${count === 1 ? 'machine' : 'machines'}` : name;

@@ -13,3 +13,8 @@ export function printable(text: string, kept = ''): string {
 export function printableLog(text: string): string {
   return printable(stripVTControlCharacters(text).replaceAll('\r', ''), '\n\t');
 }
+
+/** A sentence with lines of a log behind it: those on lines of their own, further in. */
+export function printableLines(text: string, indent: string): string {
+  return printableLog(text).trimEnd().replaceAll('\n', `\n${indent}`);
+}

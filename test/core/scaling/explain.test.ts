@@ -169,9 +169,10 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
   const crashed = { id: 'w', state: 'UNHEALTHY', failures: 1, retryDue: true, held: 0 } as WorkerSample;
   const settings = { workersMax: 3 } as ScaleSettings;
   let refusal = '';
+  let told = 'no such image';
   const summary = (...workers: WorkerSample[]): string => summarizeEndpoint(
     { queued: 1, running: 0, oldestWaitMs: 0, workers }, settings,
-    workers.map((worker) => explainWorker(worker, settings, { told: 'no such image', gaveWay: '', away: false })),
+    workers.map((worker) => explainWorker(worker, settings, { told, gaveWay: '', away: false })),
     { what: 'job', low: 0, reason: '', cannotRun: '', refusal },
   );
   const jobs = 'At least one job waits and none runs.';
@@ -186,6 +187,11 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
   t.equal(summary(), `${jobs} Workers find no place: no machine has a free GPU.`);
   const cause = 'Its only worker crashed (it crashed; another takes its place: no such image).';
   t.equal(summary(crashed), `${jobs} ${cause} Further workers find no place: no machine has a free GPU.`, 'the cause comes first');
+  told = 'The worker ended with exit code 3. Its last lines:\nTraceback (most recent call last):\n  File "handler.py"\nNo module named torch\n';
+  t.match(summary(crashed), / crashed \(it crashed; another takes its place: The worker ended with exit code 3. Its last lines: … No module named torch\)\./,
+    'with what the worker said last');
+  told = 'The worker ended with exit code 3. Its last lines:\nboom';
+  t.match(summary(crashed), /code 3. Its last lines: boom\)\./);
 });
 
 t.test('one account asks so often and no more, for jobs and endpoints together, and others go on', async (t) => {
