@@ -29,7 +29,7 @@ interface Pending {
  * For this long, in milliseconds, and up to twice as long, an outcome waits for core before it is written to the disk. A core that is there
  * acknowledges within a few milliseconds: then nothing is written, and no flush stands in the way of others on a disk that is shared.
  */
-const DISK_AFTER_MS = 100;
+const DISK_AFTER_MS = 10;
 
 /** Tries to read an outcome from the disk before its attempt counts as lost. */
 const READS_MAX = 5;

@@ -27,7 +27,8 @@ t.test('100,000 instants and spans', async (t) => {
         at + CASE WHEN n % 2 = 0 THEN loose ELSE half END + CASE WHEN n % 3 = 0 THEN half ELSE loose END AS finished_at FROM instants
     ), both_ways AS (
       SELECT o.*, (extract(epoch FROM j.submitted_at) * 1000)::float8 AS s, (extract(epoch FROM j.finished_at) * 1000)::float8 AS f,
-        round(extract(epoch FROM j.started_at - j.submitted_at) * 1000)::float8 AS d, round(extract(epoch FROM j.finished_at - j.started_at) * 1000)::float8 AS x
+        round(extract(epoch FROM j.started_at - j.submitted_at) * 1000)::float8 AS d,
+        round(extract(epoch FROM j.finished_at - j.started_at) * 1000)::float8 AS x
       FROM j, LATERAL (SELECT ${jobColumns(sql)}) AS o
     )
     SELECT count(*)::int AS rows, count(*) FILTER (WHERE id::int % 2 = 1)::int AS halves,
