@@ -228,13 +228,16 @@ t.test('names', async (t) => {
   }
 });
 
-t.test('nothing in core has a twin', async (t) => {
-  const ours = sources.filter((file) => file.startsWith('core/'));
-  const names = ours.flatMap((file) => [
-    file.split('/').at(-1)!,
-    ...[...read(file).matchAll(/^export (?:async )?(?:class|interface|type|function|const) (\w+)/gm)].map((match) => match[1]!),
-  ]);
-  t.same(names.filter((name, index) => names.indexOf(name) !== index), [], 'a file and an exported name stand for one thing: find the other a name of its own');
+t.test('nothing in core, in the agent or in deploy has a twin', async (t) => {
+  for (const part of ['core/', 'gpu-agent/', 'deploy/']) {
+    const ours = sources.filter((file) => file.startsWith(part));
+    const names = ours.flatMap((file) => [
+      ...part === 'core/' ? [file.split('/').at(-1)!] : [],
+      ...[...read(file).matchAll(/^export (?:async )?(?:class|interface|type|function|const) (\w+)/gm)].map((match) => match[1]!),
+    ]);
+    const twins = names.filter((name, index) => names.indexOf(name) !== index);
+    t.same(twins, [], `${part}: a file and an exported name stand for one thing: find the other a name of its own`);
+  }
 });
 
 t.test('comments', async (t) => {

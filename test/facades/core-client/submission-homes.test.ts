@@ -1,0 +1,100 @@
+/** Which replica gets the submissions of an endpoint, by a clock that the test moves. */
+import t from 'tap';
+import { SubmissionHomes } from '../../../facades/core-client/submission-homes.ts';
+import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { PipelineLink } from '../../../facades/core-client/pipeline-link.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+
+/** What is asked of a link. */
+type Link = Pick<PipelineLink, 'isReady' | 'load'>;
+const STAY_MS = 100;
+
+function homesOf(count: number) {
+  const links = Array.from({ length: count }, () => ({ isReady: true, load: 0 }) as { -readonly [Name in keyof Link]: Link[Name] });
+  const clock = new ManualClock();
+  const homes = new SubmissionHomes(links as unknown as PipelineLink[], clock);
+  const pick = (endpointId = 'e'): number => links.indexOf(homes.pick(endpointId) as unknown as Link);
+  const reply = (answer: Partial<PipelineReply>): PipelineReply => PipelineReply.fromPartial(answer);
+  const taken = (link: number, endpointId = 'e'): void => homes.answered(endpointId, links[link] as unknown as PipelineLink, reply({
+    reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_PROGRESS }) } },
+  }));
+  const queued = (link: number, endpointId = 'e'): void => homes.answered(endpointId, links[link] as unknown as PipelineLink, reply({
+    reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_QUEUE }) } },
+  }));
+  const waited = (link: number): void => homes.answered('e', links[link] as unknown as PipelineLink, reply({
+    wasQueued: true, reply: { $case: 'wait', value: { job: Job.fromPartial({ state: JobState.COMPLETED }) } },
+  }));
+  return { links, clock, pick, taken, queued, waited };
+}
+
+t.test('one for a moment, then the next: all get their share', async (t) => {
+  const { clock, pick, taken } = homesOf(3);
+  const order: number[] = [];
+  for (let step = 0; step < 60; step += 1) {
+    const link = pick();
+    taken(link);
+    order.push(link);
+    clock.pass(STAY_MS / 10);
+  }
+  t.same([0, 1, 2].map((link) => order.filter((one) => one === link).length), [20, 20, 20]);
+  t.equal(order.filter((link, place) => place > 0 && link !== order[place - 1]).length, 5, 'six stays');
+});
+
+t.test('a replica without a free worker is asked once a second', async (t) => {
+  for (const kind of ['queued', 'waited'] as const) {
+    const homes = homesOf(3);
+    let asked = 0;
+    for (let step = 0; step < 100; step += 1) {
+      const link = homes.pick();
+      if (link === 0) homes.taken(link);
+      else {
+        homes[kind](link);
+        asked += 1;
+      }
+      homes.clock.pass(STAY_MS);
+    }
+    // 10 s, two replicas.
+    t.ok(asked >= 10 && asked <= 22, `${kind}: ${asked} of 100 waited`);
+  }
+});
+
+t.test('where no replica takes jobs at once they go round, and one that does is kept to again', async (t) => {
+  const { clock, pick, queued, taken } = homesOf(2);
+  const order: number[] = [];
+  for (let step = 0; step < 6; step += 1) {
+    order.push(pick());
+    queued(order.at(-1)!);
+    clock.pass(STAY_MS);
+  }
+  t.same(new Set(order.slice(-4)).size, 2, order.join());
+  clock.pass(1_001);
+  const free = pick();
+  taken(free);
+  t.equal(pick(), free);
+});
+
+t.test('one that is down gets nothing; without any there is none', async (t) => {
+  const { links, pick } = homesOf(2);
+  const first = pick();
+  links[first]!.isReady = false;
+  t.equal(pick(), 1 - first);
+  links[1 - first]!.isReady = false;
+  t.equal(pick(), -1);
+  t.equal(homesOf(1).pick(), 0);
+});
+
+t.test('endpoints have homes of their own, and begin at different replicas', async (t) => {
+  const { pick } = homesOf(2);
+  t.not(pick('a'), pick('b'));
+  t.equal(pick('a'), pick('a'));
+});
+
+t.test('from 256 unanswered calls on jobs go where fewest are', async (t) => {
+  const { links, pick } = homesOf(3);
+  const home = pick();
+  for (const [place, link] of links.entries()) link.load = place === home ? 255 : 10 + place;
+  t.equal(pick(), home);
+  links[home]!.load = 256;
+  t.equal(pick(), home === 0 ? 1 : 0);
+});
