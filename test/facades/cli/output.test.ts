@@ -5,7 +5,7 @@ import { jobDocument, readable, readableError } from '../../../facades/cli/jobs/
 import { lastLines, newBytes } from '../../../facades/cli/machines/log-window.ts';
 import { LogLines } from '../../../facades/cli/machines/worker-log.ts';
 import { Output } from '../../../facades/cli/output/output.ts';
-import { printable, printableLog } from '../../../facades/cli/output/printable.ts';
+import { printable, printableLines, printableLog } from '../../../facades/cli/output/printable.ts';
 import { renderFields, renderTable } from '../../../facades/cli/output/table.ts';
 import { ago, commandLine, measured, memory, roughly } from '../../../facades/cli/output/words.ts';
 import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';
@@ -32,6 +32,7 @@ t.test('tables are as wide as what is in them', async (t) => {
 t.test('text from elsewhere cannot move the cursor', async (t) => {
   t.equal(printable('a\u001b[31mb\nc\u202ed\u009b'), 'a\\u001b[31mb\\u000ac\\u202ed\\u009b');
   t.equal(printableLog('\u001b[31mred\u001b[0m 50%\r100%\ta\u0007\n'), 'red 50%100%\ta\\u0007\n');
+  t.equal(printableLines('it crashed. Its last lines:\n\u001b[31mone\n two\n', '    '), 'it crashed. Its last lines:\n    one\n     two');
 });
 
 t.test('JSON on a terminal cannot move the cursor either, and means the same', async (t) => {
