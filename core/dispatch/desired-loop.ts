@@ -58,6 +58,8 @@ export class DesiredLoop extends LoopService {
   readonly #changed = new Set<string>();
   #allDueMs = -Infinity;
   #tail: Promise<void> = Promise.resolve();
+  /** Sessions of the push that follows the one that runs. */
+  #next: { sessions: Set<LiveSession>; pushed: Promise<void> } | undefined;
   #off: () => void = () => undefined;
 
   constructor(options: DesiredLoopOptions) {
@@ -93,11 +95,25 @@ export class DesiredLoop extends LoopService {
     this.#allDueMs = all ? now + ALL_PERIOD_MS : dueMs;
   }
 
-  /** Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one. */
+  /**
+   * Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one; those that come meanwhile are one push, because
+   * after a restart of core all machines come at once.
+   */
   push(sessions: readonly LiveSession[]): Promise<void> {
-    const turn = this.#tail.then(() => this.#push(sessions));
-    this.#tail = turn.catch(() => undefined);
-    return turn;
+    const next = this.#next ?? this.#follow();
+    for (const session of sessions) next.sessions.add(session);
+    return next.pushed;
+  }
+
+  #follow(): { sessions: Set<LiveSession>; pushed: Promise<void> } {
+    const sessions = new Set<LiveSession>();
+    const pushed = this.#tail.then(() => {
+      this.#next = undefined;
+      return this.#push([...sessions]);
+    });
+    this.#tail = pushed.catch(() => undefined);
+    this.#next = { sessions, pushed };
+    return this.#next;
   }
 
   async #push(sessions: readonly LiveSession[]): Promise<void> {
