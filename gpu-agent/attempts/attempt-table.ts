@@ -16,6 +16,8 @@ export interface Ending {
   error?: string;
   /** The worker is to be replaced: how long it took says nothing about the next. */
   unmeasured?: boolean;
+  /** Nobody waits until it is safe. */
+  mayWait?: boolean;
 }
 
 /** Is told of the end of an attempt. */
@@ -93,7 +95,8 @@ export class AttemptTable {
     }
     const reported = (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
     const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;
-    const safe = this.#outcomes.report({ ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs });
+    const outcome = { ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs };
+    const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait });
     // Its worker goes on once it is answered.
     if (next.length > 0) void safe.then(() => { for (const begun of next) begun.begin(this.#clock.monotonicMs()); });
     if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));

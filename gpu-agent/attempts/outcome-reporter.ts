@@ -21,6 +21,8 @@ interface Pending {
   large: boolean;
   /** How often it could not be read from the disk. */
   unread: number;
+  /** Where it waits before it is written. Undefined: it does not, or comes from the disk. */
+  grace: Grace<Pending> | undefined;
   /** It is on the disk or acknowledged. */
   onSafe(): void;
 }
@@ -30,6 +32,11 @@ interface Pending {
  * acknowledges within a few milliseconds: then nothing is written, and no flush stands in the way of others on a disk that is shared.
  */
 const DISK_AFTER_MS = 10;
+/**
+ * The same for an outcome whose worker does not wait for it. A busy core acknowledges after tens of milliseconds, and under a load of short jobs writing
+ * them all was an eighth of what the agent did. Were the agent killed meanwhile, attempts of so short a time ago would be lost, and run again.
+ */
+const DISK_AFTER_LONG_MS = 100;
 
 /** Tries to read an outcome from the disk before its attempt counts as lost. */
 const READS_MAX = 5;
@@ -43,8 +50,9 @@ export class OutcomeReporter {
   readonly #pending = new Map<string, Pending>();
   /** How many outcomes of each worker are pending. */
   readonly #owed = new Map<string, number>();
-  /** Those that are not on the disk, nor on their way to it. */
+  /** Those that are not on the disk, nor on their way to it: whose workers wait, and do not. */
   readonly #grace: Grace<Pending> | undefined;
+  readonly #longGrace: Grace<Pending> | undefined;
   readonly #waitingForIdle: (() => void)[] = [];
   readonly #listeners: ((workerId: string) => void)[] = [];
 
@@ -59,7 +67,10 @@ export class OutcomeReporter {
     this.#large = options.large;
     this.#logger = options.logger;
     const { clock, diskAfterMs = DISK_AFTER_MS } = options;
-    this.#grace = diskAfterMs === 0 ? undefined : new Grace({ clock, periodMs: diskAfterMs, due: (pending) => this.#toDisk(pending) });
+    if (diskAfterMs === 0) return;
+    const due = (pending: Pending): void => this.#toDisk(pending);
+    this.#grace = new Grace({ clock, periodMs: diskAfterMs, due });
+    this.#longGrace = new Grace({ clock, periodMs: DISK_AFTER_LONG_MS, due });
   }
 
   /** Calls `listener` whenever core has acknowledged all outcomes of a worker's attempts. */
@@ -73,7 +84,7 @@ export class OutcomeReporter {
     for (const { outcome, chunks } of entries) {
       for (const chunk of chunks) this.#chunks.add(chunk);
       const large = isLarge(outcome);
-      this.#keep({ ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, onSafe: () => {} });
+      this.#keep({ ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, grace: undefined, onSafe: () => {} });
     }
     return entries.length;
   }
@@ -93,23 +104,28 @@ export class OutcomeReporter {
     return this.#owed.has(workerId);
   }
 
-  /** Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core. */
-  report(given: AttemptOutcome): Promise<void> {
+  /**
+   * Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core. `mayWait`: nobody waits until it is safe.
+   */
+  report(given: AttemptOutcome, { mayWait = false }: { mayWait?: boolean | undefined } = {}): Promise<void> {
     const outcome = { ...given, output: given.output && ownBytes(given.output) };
     const key = attemptKey(outcome.ref!);
     return new Promise((resolve) => {
-      const pending: Pending = { ref: outcome.ref!, outcome, large: isLarge(outcome), unread: 0, onSafe: resolve };
+      const large = isLarge(outcome);
+      // A large one leaves the memory as soon as it is on the disk, and takes its time to core.
+      const grace = large ? undefined : mayWait ? this.#longGrace : this.#grace;
+      const pending: Pending = { ref: outcome.ref!, outcome, large, unread: 0, grace, onSafe: resolve };
       this.#keep(pending);
       this.#send(key, pending);
-      // A large one leaves the memory as soon as it is on the disk, and takes its time to core.
-      if (pending.large || !this.#grace) this.#toDisk(pending);
-      else this.#grace.add(key, pending);
+      if (grace) grace.add(key, pending);
+      else this.#toDisk(pending);
     });
   }
 
   /** Writes at once what waits to be written: the agent ends. */
   writeAll(): void {
     this.#grace?.endAll();
+    this.#longGrace?.endAll();
   }
 
   /** Core has committed it, or does not care any more. */
@@ -119,7 +135,7 @@ export class OutcomeReporter {
     if (!pending) return;
     this.#pending.delete(key);
     this.#chunks.forget(key);
-    if (!this.#grace?.takeBack(key)) this.#spool.acknowledge(key);
+    if (!pending.grace?.takeBack(key)) this.#spool.acknowledge(key);
     pending.onSafe();
     this.#settle(pending.ref.workerId);
     if (this.#pending.size === 0) for (const wake of this.#waitingForIdle.splice(0)) wake();

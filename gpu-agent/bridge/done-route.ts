@@ -28,8 +28,16 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
   });
 }
 
-/** A result or a progress value of a worker's job. Resolves when it is safe, and the worker may go on. */
-export async function postResult(parts: BridgeParts, worker: Worker, jobId: string, result: { body: ResultBody; isStream: boolean }): Promise<void> {
+/** What a worker posts. */
+interface PostedResult {
+  body: ResultBody;
+  isStream: boolean;
+  /** The worker does not wait until it is safe. */
+  goesOn?: boolean;
+}
+
+/** A result or a progress value of a worker's job. Resolves when it is safe. */
+export async function postResult(parts: BridgeParts, worker: Worker, jobId: string, result: PostedResult): Promise<void> {
   const attempt = parts.holdings.get(worker.id)?.of(jobId);
   // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
   const isProgress = attempt && await accept(parts, worker, attempt, result) === 'progress';
@@ -53,9 +61,8 @@ function registerBatch(app: FastifyInstance, prefix: string, parts: BridgeParts)
   });
 }
 
-async function accept(
-  parts: BridgeParts, worker: Worker, attempt: Attempt, { body, isStream }: { body: ResultBody; isStream: boolean },
-): Promise<'progress' | 'result'> {
+async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, posted: PostedResult): Promise<'progress' | 'result'> {
+  const { body, isStream, goesOn } = posted;
   attempt.named(parts.clock.monotonicMs());
   const result = await parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
   if (result.kind === 'ignored' || result.kind === 'progress') {
@@ -68,7 +75,7 @@ async function accept(
     // Before the attempt ends, so that no other job can take its place.
     if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
     const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, { output: result.output, isStream });
-    if (!gap) await finish(parts, attempt, result);
+    if (!gap) await finish(parts, attempt, result, goesOn);
     else if (attempt.leftOut !== undefined) await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
     // Another attempt streams all of it.
     else await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
@@ -96,11 +103,13 @@ async function hasGap(
   return await parts.work.run(worker.endpointId, output.length, elementCount(output, least)) < least;
 }
 
-function finish(parts: BridgeParts, attempt: Attempt, result: Result & { kind: 'completed' | 'failed' }): Promise<void> {
+function finish(parts: BridgeParts, attempt: Attempt, result: Result & { kind: 'completed' | 'failed' }, goesOn = false): Promise<void> {
   // While its output was looked at.
   if (attempt.phase === 'ended') return Promise.resolve();
   if (attempt.stop) return parts.table.end(attempt, OutcomeKind.STOPPED);
-  const { output, refresh: unmeasured } = result;
-  if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, { output, unmeasured });
-  return parts.table.end(attempt, OutcomeKind.FAILED, { output, error: result.error, unmeasured });
+  const { output, refresh } = result;
+  // Before it is replaced it waits.
+  const ending = { output, unmeasured: refresh, mayWait: goesOn && !refresh };
+  if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, ending);
+  return parts.table.end(attempt, OutcomeKind.FAILED, { ...ending, error: result.error });
 }

@@ -136,7 +136,7 @@ class WorkerLink {
     const worker = this.#worker;
     const done = { flag: Answer.DONE };
     if (kind === FrameKind.RESULT || kind === FrameKind.PROGRESS) {
-      await postResult(parts, worker, name, { body: { bytes }, isStream: flag === 1 });
+      await postResult(parts, worker, name, { body: { bytes }, isStream: flag === 1, goesOn: true });
       return this.#answer(frame, done);
     }
     if (kind !== FrameKind.VALUE) throw new Error(`there is no call ${kind}`);

@@ -121,3 +121,25 @@ t.test('onto the disk goes only what core does not acknowledge in time, and its 
   t.equal(recovered, 2);
   t.same(next.refs(), [refOf('slower'), refOf('last')]);
 });
+
+t.test('one whose worker does not wait is written later, and at once when the agent ends', async (t) => {
+  const clock = new ManualClock();
+  const { reporter, spool } = await reporterIn(t, t.testdir({}), clock);
+  const safe: string[] = [];
+  const report = (job: string, mayWait: boolean): void => void reporter.report(outcomeOf(job), { mayWait }).then(() => safe.push(job));
+  report('waited for', false);
+  report('late', true);
+  report('acknowledged', true);
+  for (let tenth = 0; tenth < 9; tenth += 1) clock.pass(10);
+  await waitFor('the answer to the worker', () => safe.length > 0);
+  t.same([safe, spool.size], [['waited for'], 1]);
+  reporter.acknowledge(refOf('acknowledged'));
+  clock.pass(10);
+  clock.pass(100);
+  await waitFor('the others', () => safe.length === 3);
+  t.same([safe.includes('late'), spool.size], [true, 2], 'what core acknowledged is not on the disk');
+  report('last', true);
+  reporter.writeAll();
+  await waitFor('the last', () => safe.length === 4);
+  t.equal(spool.size, 3);
+});

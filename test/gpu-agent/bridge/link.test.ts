@@ -17,6 +17,7 @@ import { FrameKind, FrameWriter, LINK_PROTOCOL } from '../../../gpu-agent/handle
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
+import { outcomeOf, refOf } from '../make-outcome.ts';
 import { wired } from '../attempts/wired.ts';
 
 const HEADERS = { 'user-agent': 'Slipway-Worker/0.1.0' };
@@ -185,7 +186,12 @@ t.test('a worker goes on with its next job while a result is made safe', async (
   await agent.returned('a');
   await agent.returned('b');
   await waitFor('another take', agent.asks);
-  t.equal(agent.spool.size, 0, 'neither is on the disk, and core has acknowledged neither');
+  // Written at the same time, were they written as soon as this one.
+  const waitedFor = agent.parts.outcomes.report(outcomeOf('waited for'));
+  for (let tenth = 0; tenth < 3; tenth += 1) agent.clock.pass(10);
+  await waitedFor;
+  t.equal(agent.spool.size, 1, 'neither is on the disk, and core has acknowledged neither');
+  agent.parts.outcomes.acknowledge(refOf('waited for'));
   agent.worker.kill('SIGTERM');
   for (const job of ['a', 'b']) agent.parts.outcomes.acknowledge(agent.refOf(job, 'w'));
   await waitFor('its end', () => {
