@@ -1,5 +1,6 @@
 /** GPU pools and type names of the public API (docs/management.md#gpu-types), and what a list of them accepts. */
 import { DomainError } from './errors.ts';
+import { checkTexts } from './fields.ts';
 
 /** Type names of each pool, in the order in which they are tried. */
 export const GPU_POOLS: Readonly<Record<string, readonly string[]>> = {
@@ -62,6 +63,7 @@ export function unlistedTypes(gpuIds: readonly string[]): string[] {
  * machines have. Fails with INVALID_REQUEST, listing what is allowed, when one is unknown or when nothing is left to choose from.
  */
 export function checkGpuIds(gpuIds: readonly string[], reported: ReadonlySet<string>): void {
+  checkTexts('gpu_ids', gpuIds);
   for (const id of gpuIds) {
     const excluded = id.startsWith('-');
     const type = excluded ? id.slice(1) : id;

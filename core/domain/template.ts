@@ -70,7 +70,7 @@ export function checkTemplate(template: TemplateSettings): void {
   }
   checkProgram(template);
   if (!['NVIDIA', 'AMD', 'CPU'].includes(template.category)) {
-    throw invalid(`category is ${JSON.stringify(template.category)}, but must be NVIDIA, AMD or CPU`);
+    throw invalid(`category is ${JSON.stringify(template.category.slice(0, 64))}, but must be NVIDIA, AMD or CPU`);
   }
   if (template.readme.length > README_LENGTH_MAX) throw invalid(`readme is longer than ${README_LENGTH_MAX} characters`);
   checkText('readme', template.readme);

@@ -5,7 +5,8 @@ import type { Stores } from '../store/storage.ts';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
-const OFFSET_MAX = 2_147_483_647;
+/** With a page it is still a whole number of PostgreSQL. */
+const OFFSET_MAX = 2_000_000_000;
 
 export class ListJobs {
   readonly #jobs: Stores['jobs'];
@@ -19,7 +20,7 @@ export class ListJobs {
     const { state, before, offset } = page;
     const limit = page.limit === 0 ? LIMIT_DEFAULT : page.limit;
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) throw new DomainError('INVALID_REQUEST', `limit must be from 1 to ${LIMIT_MAX}`);
-    if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX) throw new DomainError('INVALID_REQUEST', 'offset must not be negative');
+    if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX) throw new DomainError('INVALID_REQUEST', `offset must be from 0 to ${OFFSET_MAX}`);
     return await this.#jobs.list(endpointId, { state, before, offset, limit });
   }
 }

@@ -63,12 +63,19 @@ const DOMAIN = 'slipway';
 const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
 const STATUS_DETAILS_KEY = 'grpc-status-details-bin';
 
-/** The status of a failed unary call: code, text and a google.rpc.Status detail with the reason. */
+/**
+ * Longest text of a status in characters. It travels in headers, twice, with up to 13 bytes for a character; whoever gets more than 64 KiB of headers ends
+ * the connection, and with it the calls of everybody else on it.
+ */
+const TEXT_LENGTH_MAX = 4_000;
+
+/** The status of a failed unary call: code, text and a google.rpc.Status detail with the reason. A text that repeats what was sent may be cut. */
 export function toGrpcStatus(reason: Reason, message: string): { code: Code; details: string; metadata: Metadata } {
   const code = REASONS[reason].grpc;
   const metadata = new Metadata();
-  metadata.set(STATUS_DETAILS_KEY, encodeStatus(code, message, reason));
-  return { code, details: message, metadata };
+  const details = message.length > TEXT_LENGTH_MAX ? `${message.slice(0, TEXT_LENGTH_MAX - 1).toWellFormed()}…` : message;
+  metadata.set(STATUS_DETAILS_KEY, encodeStatus(code, details, reason));
+  return { code, details, metadata };
 }
 
 /** Reads a failed call. A status without a reason, for instance of a broken connection, becomes UNAVAILABLE or INTERNAL. */

@@ -84,7 +84,7 @@ export interface Endpoint {
   type: EndpointType;
   /**
    * GPU pool ids (AMPERE_24 …) or type names (NVIDIA L4 …, or what a machine reports) in order of preference; a leading '-' excludes one type.
-   * Empty: any type; and while none of the machines that could run it has a GPU, its workers run there without one.
+   * At most 100. Empty: any type; and while none of the machines that could run it has a GPU, its workers run there without one.
    */
   gpuIds: string[];
   /** GPUs a worker gets, 1 to 64. Default 1; always 0 for compute_type CPU. */

@@ -404,7 +404,7 @@ export interface ListJobsRequest {
   endpointId: string;
   /** Only this state. UNSPECIFIED: all. */
   state: JobState;
-  /** How many newest jobs to skip, from 0. Reading them is not spared: for pages far down use page_token. */
+  /** How many newest jobs to skip, 0 to 2,000,000,000. Reading them is not spared: for pages far down use page_token. */
   offset: number;
   /** At most this many, 1 to 1,000. Default 100. */
   limit: number;

@@ -84,7 +84,7 @@ export interface Pod {
   registryAuthId: string;
   /** Network volume in place of the pod's own. Empty: none. */
   networkVolumeId: string;
-  /** GPU pool ids or type names, also those that only a machine reports, in order of preference. Empty: any. */
+  /** GPU pool ids or type names, also those that only a machine reports, in order of preference; at most 100. Empty: any. */
   gpuIds: string[];
   /** GPUs it gets. Default 1 for compute_type GPU, else 0. */
   gpuCount: number;

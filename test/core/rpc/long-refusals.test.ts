@@ -1,0 +1,41 @@
+/** What was sent is far too long, and the refusal repeats it: it is answered, and the connection, which many callers share, goes on. */
+import t from 'tap';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { toGrpcStatus } from '../../../proto/wire/reason.ts';
+
+t.setTimeout(60_000);
+
+t.test('refusals of long values', async (t) => {
+  const core = await startReplicas(t);
+  const endpointId = await core.createEndpoint({ workersMin: 0 });
+  const { id } = await core.submit(endpointId);
+  const waiting = core.wait(endpointId, id, 5_000);
+  for (const long of ['x'.repeat(1_000_000), '\u{1f600}'.repeat(300_000)]) {
+    t.match(await reasonOf(core.createTemplate({ category: long })), /^INVALID_REQUEST: category is/);
+    t.match(await reasonOf(core.createEndpoint({ gpuIds: [long] })), /^INVALID_REQUEST: gpu_ids/);
+    t.match(await reasonOf(core.createEndpoint({ computeType: long })), /^INVALID_REQUEST: compute_type is/);
+    t.match(await reasonOf(core.createEndpoint({ templateId: long })), /^INVALID_REQUEST: template_id/);
+  }
+  t.equal((await waiting).id, id, 'a call beside them is answered');
+});
+
+t.test('a text of any length has room in headers', (t) => {
+  const { details, metadata } = toGrpcStatus('INVALID_REQUEST', '\u{1f600}'.repeat(100_000));
+  const [status] = metadata.get('grpc-status-details-bin') as [Buffer];
+  t.ok(encodeURIComponent(details).length + status.toString('base64').length < 60_000);
+  t.equal(toGrpcStatus('INVALID_REQUEST', 'short').details, 'short');
+  t.end();
+});
+
+t.test('lists that grow without an end, and places behind all jobs, are refused', async (t) => {
+  const core = await startReplicas(t);
+  const id = await core.createEndpoint({ workersMin: 0 });
+  const many = Array.from({ length: 100 }, () => 'ADA_24');
+  t.ok(await core.updateEndpoint(id, { gpuIds: many }));
+  t.equal(await reasonOf(core.updateEndpoint(id, { gpuIds: [...many, 'ADA_24'] })), 'INVALID_REQUEST: gpu_ids has 101 entries, but may have 100');
+  const list = (offset: number) => call(core.clients.jobs, 'listJobs', { endpointId: id, state: 0, offset, limit: 1_000, pageToken: '' }, core.key);
+  t.match(await list(2_000_000_000), { jobs: [] });
+  t.equal(await reasonOf(list(2 ** 31 - 1)), 'INVALID_REQUEST: offset must be from 0 to 2000000000');
+});
