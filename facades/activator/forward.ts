@@ -241,6 +241,8 @@ class Forward {
       side.on('error', end);
       side.once('close', end);
     }
+    // Its end was waited for; from here on it is read.
+    socket.removeAllListeners('readable');
     socket.pipe(worker);
     worker.pipe(socket);
   }

@@ -1,18 +1,23 @@
 /** A client that went while core was asked about its key: nobody was told of its end then, and nothing may be done for it. */
 import { once } from 'node:events';
-import { createServer, request as ask } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request as ask, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { Activator } from '../../../facades/activator/activator.ts';
+import { clientGone } from '../../../facades/activator/client-gone.ts';
 import { Places, WAIT_BOUNDS } from '../../../facades/activator/places.ts';
 import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
 import { Tunnels } from '../../../facades/activator/tunnels.ts';
 import { RotationLink } from '../../../facades/core-client/rotation-link.ts';
+import type { UpgradeSocket } from '../../../facades/activator/upgrade-socket.ts';
 import { logger } from '../../helpers/job-engine.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 const limits = { processingMs: 120_000, socketIdleMs: 120_000 };
 const tunnels = new Tunnels({ clock: systemClock, logger, admit: async () => '' });
@@ -42,6 +47,37 @@ t.test('it waits for no worker', async (t) => {
   await places.start();
   await places.stop();
   await served;
+});
+
+t.test('one that waits for a WebSocket and goes is seen, though nobody reads its socket; what it said too early is not lost', async (t) => {
+  const front = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => front.close());
+  await once(front, 'listening');
+  const asked = async (): Promise<{ client: Socket; upgrade: UpgradeSocket; reply: ServerResponse }> => {
+    const client = connect((front.address() as AddressInfo).port, '127.0.0.1');
+    client.on('error', () => undefined).write('GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
+    const [request, socket, head] = await once(front, 'upgrade') as [IncomingMessage, Socket, Buffer];
+    t.teardown(() => socket.destroy());
+    const reply = new ServerResponse(request);
+    reply.assignSocket(socket);
+    return { client, upgrade: { socket, head }, reply };
+  };
+  const leaving = await asked();
+  const gone = clientGone(leaving.reply, leaving.upgrade);
+  const seen = once(gone, 'abort');
+  leaving.client.destroy();
+  await seen;
+
+  const early = await asked();
+  const stays = clientGone(early.reply, early.upgrade);
+  early.client.write('early');
+  const { socket } = early.upgrade;
+  await waitFor('its word', () => socket.readableLength === 5);
+  socket.removeAllListeners('readable');
+  const read = once(socket.pipe(new PassThrough()), 'data');
+  t.equal(String((await read)[0]), 'early');
+  t.notOk(stays.aborted);
+  early.client.destroy();
 });
 
 t.test('no pod hears of it', async (t) => {
