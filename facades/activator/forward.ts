@@ -7,7 +7,7 @@ import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse }
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { WorkerPlace } from './endpoint-queue.ts';
 import { hostPortOf } from './kept-connections.ts';
 import type { KeptConnections } from './kept-connections.ts';
@@ -21,7 +21,7 @@ import { hasBody, RequestBody } from './request-body.ts';
 
 /** Longest time for a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
-/** How long a worker may take to end an upgraded connection that its client has ended, in milliseconds. */
+/** How long one side of an upgraded connection may take to end what the other has ended, in milliseconds. */
 const END_MS = 5_000;
 
 /** Informational answers of one worker that its client is told: nothing holds them up. */
@@ -226,9 +226,11 @@ class Forward {
     if (head.length > 0) socket.write(head);
     if (upgrade.head.length > 0) worker.write(upgrade.head);
     let isOver = false;
+    let lastWords: Timer | undefined;
     const end = (): void => {
       if (isOver) return;
       isOver = true;
+      lastWords?.cancel();
       socket.destroySoon();
       worker.end();
       const timer = this.#clock.after(END_MS, () => worker.destroy());
@@ -240,6 +242,8 @@ class Forward {
     for (const side of [socket, worker]) {
       side.on('error', end);
       side.once('close', end);
+      // The other side may have something to say yet, and may be a server that never ends by itself.
+      side.once('end', () => { lastWords ??= isOver ? undefined : this.#clock.after(END_MS, end); });
     }
     // Its end was waited for; from here on it is read.
     socket.removeAllListeners('readable');

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import t from 'tap';
 import { buildFacade } from '../../facades/app.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
-import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
+import { makeCertificates, skipWithoutEnvoy, startEdge, startForeignEnvoy } from '../helpers/edge.ts';
 import { LB_WORKER, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { quietPort } from '../helpers/ports.ts';
@@ -14,7 +14,10 @@ import { waitFor } from '../helpers/wait-for.ts';
 t.setTimeout(120_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789', SLIPWAY_POD_DOMAINS: 'pods.localhost' };
 
-t.test('tunnels through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
+/** Who runs Envoy. */
+const RUNNERS = { 'the edge': startEdge, 'an Envoy that something else runs': startForeignEnvoy };
+
+for (const [runner, start] of Object.entries(RUNNERS)) t.test(`tunnels through ${runner}`, { skip: skipWithoutEnvoy() }, async (t) => {
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => { lines.push(line); } });
   const system = await startSystem(t, { agents: 0, coreEnv: KEY, facadeEnv: KEY, logger });
@@ -26,7 +29,7 @@ t.test('tunnels through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
   const certificates = await makeCertificates(t);
   certificates.issue('rack-1', 'URI:slipway://agent/rack-1');
   const { file } = certificates;
-  const edge = await startEdge(t, {
+  const edge = await start(t, {
     SLIPWAY_EDGE_FACADES: `${new URL(system.url).host},${new URL(url).host}`, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...KEY, ...certificates.env,
     SLIPWAY_EDGE_AGENT_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_AGENT_CA_FILE: file('ca.pem'), SLIPWAY_EDGE_AGENT_URI_PREFIX: 'slipway://agent/',
     SLIPWAY_EDGE_DRAIN_MS: '100',

@@ -1,7 +1,9 @@
 /** A real edge for a test: `slipway edge` with the real Envoy (deploy/local/test-pythons.ts), certificates made for the test, free ports. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -9,6 +11,8 @@ import { nodeProcess } from '../../deploy/local/node-process.ts';
 import type { ReadyMessage } from '../../deploy/local/node-process.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { Child } from './child.ts';
+import { quietPort } from './ports.ts';
+import { waitFor } from './wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** Envoy of the tests. */
@@ -45,6 +49,29 @@ export async function startEdge(t: Test, env: Record<string, string>, ...args: s
   });
   edge.addresses = (await child.start()).addresses!;
   return edge;
+}
+
+/** Writes the folder by `slipway edge --write` and starts the real Envoy with it alone, as a service or a container would. `env`: as above. */
+export async function startForeignEnvoy(t: Test, env: Record<string, string>): Promise<{ addresses: Record<string, string> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'slw-edge-'));
+  const [addresses, named] = [{} as Record<string, string>, { ...env }];
+  for (const [name, setting] of [['public', 'SLIPWAY_EDGE_LISTEN'], ['agents', 'SLIPWAY_EDGE_AGENT_LISTEN']] as const) {
+    addresses[name] = named[setting] = `127.0.0.1:${await quietPort()}`;
+  }
+  const args = [join(root, 'facades/cli/slipway.mjs'), 'edge', '--data-dir', dataDir, '--write'];
+  const file = execFileSync(process.execPath, args, { env: { ...process.env, ...named }, encoding: 'utf8' }).trim();
+  const envoy = spawn(ENVOY, ['-c', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'error'], { stdio: 'ignore' });
+  const ended = once(envoy, 'exit');
+  t.teardown(async () => {
+    envoy.kill('SIGTERM');
+    await ended;
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  await waitFor('it to listen', () => Promise.all(Object.values(addresses).map((address) => new Promise<boolean>((resolve) => {
+    const [host, port] = address.split(':');
+    const socket = connect(Number(port), host, () => { resolve(true); socket.destroy(); }).on('error', () => resolve(false));
+  }))).then((open) => open.every(Boolean)));
+  return { addresses };
 }
 
 /** A folder of certificates: an authority, a server certificate `live/server.pem`, more on demand. Needs openssl. */

@@ -104,8 +104,9 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEn
     edsClusterConfig: { edsConfig: { configSourceSpecifier: { $case: 'ads', value: {} }, resourceApiVersion: ApiVersion.V3 } },
     connectTimeout: { seconds: CONNECT_SECONDS, nanos: 0 },
     lbPolicy: Cluster_LbPolicy.LEAST_REQUEST,
+    // A connection for one more than may be, which is told at once: where there is none, it would wait for one as long as others last.
     circuitBreakers: { thresholds: [{
-      maxConnections: requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: h2c ? requestsMax : RETRIES_MAX,
+      maxConnections: 2 * requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: h2c ? requestsMax : RETRIES_MAX,
     }] },
     // Nothing is sent to workers that are not ready, however few are.
     commonLbConfig: { healthyPanicThreshold: { value: 0 } },

@@ -71,7 +71,9 @@ t.test('requests at a time are bounded for each endpoint, by 2,000 or as many as
   const bound = (workersMax: number): number | undefined => {
     const one = { endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, h2c: false, singleUse: false, workers: [] };
     const cluster = Cluster.decode(clusterOf(one).bytes);
-    return cluster.circuitBreakers?.thresholds[0]?.maxRequests;
+    const { maxConnections = 0, maxRequests = 0 } = cluster.circuitBreakers!.thresholds[0]!;
+    t.ok(maxConnections > maxRequests, 'one more gets a connection, by which it is refused at once: without one it would wait');
+    return maxRequests;
   };
   t.same([0, 3, 100, 101, 500].map(bound), [2_000, 2_000, 2_000, 2_020, 10_000]);
 });
