@@ -6,6 +6,7 @@ import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import type { RotationList } from '../../edge/rotation-list.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
 import { ASSIGNMENT_TYPE, changesOf, CLUSTER_TYPE, snapshotOf } from './snapshot.ts';
 import type { PackedResource, Snapshot, SnapshotSettings } from './snapshot.ts';
 
@@ -39,6 +40,13 @@ interface Subscription {
   owed: boolean;
 }
 
+interface Pushed {
+  snapshot: Snapshot;
+  asked: readonly string[];
+  /** Nothing else can have changed. */
+  only: readonly string[] | undefined;
+}
+
 export class AdsStream {
   readonly #call: AdsCall;
   readonly #parts: AdsParts;
@@ -49,13 +57,15 @@ export class AdsStream {
   #node = '';
   #nonce = 0;
   #blocked = false;
+  /** The Envoy has all there was; what changes is all that it needs. */
+  #isWhole = false;
 
   constructor(call: AdsCall, parts: AdsParts, onEnd: () => void) {
     this.#call = call;
     this.#parts = parts;
     this.#onEnd = onEnd;
     this.#settings = { activators: [], edgeKey: parts.edgeKey };
-    this.#off = parts.list.listen(() => this.#push());
+    this.#off = parts.list.listen((endpointIds) => this.#push({ changed: endpointIds }));
     call.on('data', (request: DeltaDiscoveryRequest) => this.#take(request));
     call.on('drain', () => {
       this.#blocked = false;
@@ -82,6 +92,7 @@ export class AdsStream {
     const { typeUrl } = request;
     if (!TYPES.includes(typeUrl)) return;
     if (request.errorDetail) this.#refused(request);
+    const isNew = !this.#subscriptions.has(typeUrl);
     const subscription = this.#subscriptionOf(request);
     for (const name of request.resourceNamesSubscribe) {
       subscription.names.add(name);
@@ -92,7 +103,9 @@ export class AdsStream {
       subscription.names.delete(name);
       subscription.known.delete(name);
     }
-    this.#push(request.resourceNamesSubscribe);
+    const { resourceNamesSubscribe: asked, resourceNamesUnsubscribe: left } = request;
+    // Most only say that they have what was sent.
+    if (isNew || asked.length > 0 || left.length > 0) this.#push({ asked });
   }
 
   #meet(node: NonNullable<DeltaDiscoveryRequest['node']>): void {
@@ -100,6 +113,7 @@ export class AdsStream {
     const activators = Array.isArray(named) ? named.filter((address) => typeof address === 'string').slice(0, ACTIVATORS_MAX) : [];
     this.#settings = { ...this.#settings, activators };
     this.#node = node.id;
+    this.#isWhole = false;
     this.#parts.logger.info({ edge: node.id, activators: activators.length }, 'edge connected');
   }
 
@@ -118,21 +132,30 @@ export class AdsStream {
       'an edge refuses what it was sent and goes on with what it had');
   }
 
-  /** `asked`: names that are owed an answer even when there is no such thing. */
-  #push(asked: readonly string[] = []): void {
-    if (this.#blocked || !this.#parts.list.loaded) return;
-    const snapshot = snapshotOf(this.#parts.list.endpoints.values(), this.#settings);
+  /** `changed`: endpoints that did, when that is known; `asked`: names that are owed an answer even when there is no such thing. */
+  #push({ changed, asked = [] }: { changed?: readonly string[]; asked?: readonly string[] } = {}): void {
+    const { list } = this.#parts;
+    if (this.#blocked || !list.loaded) {
+      this.#isWhole = false;
+      return;
+    }
+    // One of thousands must reach Envoy in milliseconds.
+    const some = this.#isWhole ? changed : undefined;
+    const endpoints = some ? some.flatMap((id) => list.endpoints.get(id) ?? []) : list.endpoints.values();
+    const snapshot = snapshotOf(endpoints, this.#settings);
+    this.#isWhole = true;
     for (const typeUrl of TYPES) {
       const subscription = this.#subscriptions.get(typeUrl);
-      if (subscription) this.#pushType(typeUrl, subscription, snapshot, asked);
+      if (subscription) this.#pushType(typeUrl, subscription, { snapshot, asked, only: some?.map(clusterName) });
     }
   }
 
-  #pushType(typeUrl: string, subscription: Subscription, snapshot: Snapshot, asked: readonly string[]): void {
+  #pushType(typeUrl: string, subscription: Subscription, { snapshot, asked, only }: Pushed): void {
     const { all, names, known } = subscription;
     const there = snapshot.get(typeUrl)!;
-    const wanted = all ? there : new Map([...names].flatMap((name) => (there.has(name) ? [[name, there.get(name)!] as const] : [])));
-    const { changed, removed } = changesOf(known, wanted);
+    const wanted = all ? there : new Map([...there].filter(([name]) => names.has(name)));
+    const before = only ? new Map(only.flatMap((name) => (known.has(name) ? [[name, known.get(name)!] as const] : []))) : known;
+    const { changed, removed } = changesOf(before, wanted);
     if (!all) removed.push(...asked.filter((name) => names.has(name) && !there.has(name) && !known.has(name)));
     if (changed.length === 0 && removed.length === 0 && !subscription.owed) return;
     subscription.owed = false;
