@@ -9,8 +9,8 @@ import type { Stretch, Worker } from '../domain/worker.ts';
 import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
 
 /** A machine and whether it is here. */
-export function machineToMessage({ connected, cordoned, seenAtMs, ...machine }: MachineStatus): MachineStatusMessage {
-  return { machine: machineMessage(machine), connected, cordoned, seenTime: new Date(seenAtMs) };
+export function machineToMessage({ connected, cordoned, seenAtMs, podGpuUuids, ...machine }: MachineStatus): MachineStatusMessage {
+  return { machine: machineMessage(machine), connected, cordoned, podGpuUuids, seenTime: new Date(seenAtMs) };
 }
 
 /** A machine with the short names of its GPUs. */

@@ -57,6 +57,8 @@ export interface MachineStatus extends MachineFacts {
   /** Its operator wants nothing new there. */
   cordoned: boolean;
   seenAtMs: number;
+  /** GPUs that pods hold, by uuid. */
+  podGpuUuids: string[];
 }
 
 /** A session that wants to speak for its machine. */
@@ -168,10 +170,11 @@ export class MachineStore {
   }
 
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
-    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number })[]>`
-      SELECT *, session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
+    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number; pod_gpus: string[] })[]>`
+      SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
+        session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
       FROM machine ${which}`;
-    return rows.map((row) => ({ ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms }));
+    return rows.map((row) => ({ ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms, podGpuUuids: row.pod_gpus }));
   }
 
   /**

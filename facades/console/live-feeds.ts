@@ -153,7 +153,7 @@ class Feed {
       return { data: JSON.stringify(await this.#source.read(this.#over.signal)) };
     } catch (error) {
       const { status, text, code } = publicError(toCoreError(error));
-      return { event: status === 401 || status === 404 ? 'ended' : 'away', data: JSON.stringify({ error: text, code }) };
+      return { event: status === 401 || status === 404 ? 'ended' : 'away', data: JSON.stringify({ error: text, code, status }) };
     }
   }
 

@@ -63,6 +63,8 @@ export interface GpuView {
   /** Empty: it is well. */
   unhealthy: string;
   /** Empty: it is free. */
+  heldBy: '' | 'worker' | 'pod';
+  /** Of a worker that has it. */
   workerId: string;
   endpointName: string;
 }
@@ -149,6 +151,7 @@ export interface EndpointView {
   row: EndpointRow;
   /** Core's explanation in a sentence or two. */
   summary: string;
+  problems: readonly Problem[];
   oldestWaitMs: number;
   machines: readonly { count: number; name: string; fits: boolean; reason: string; change: string }[];
   workers: readonly WorkerView[];
@@ -173,6 +176,8 @@ export interface FieldView {
   fixed: boolean;
   /** A new one must say it. */
   required: boolean;
+  /** A change of it replaces no worker. */
+  inPlace: boolean;
 }
 
 /** One side of a comparison. */
@@ -213,6 +218,7 @@ export interface UsageRecordView {
 /** Usage since a moment; periods without any are left out. */
 export interface UsageView {
   startMs: number;
+  endMs: number;
   records: readonly UsageRecordView[];
 }
 

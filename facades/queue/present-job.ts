@@ -44,9 +44,9 @@ export function presentJob(job: Job): string | Buffer {
   return Buffer.concat([Buffer.from(`${head},"output":`), job.output, CLOSE]);
 }
 
-/** The full record without output, as one item of a list. */
+/** The full record without output and with its time, as one item of a list. */
 export function presentListedJob(job: Job): string {
-  return `${recordHead(job)}}`;
+  return `${recordHead(job)}${job.submitTime ? `,"submittedAt":"${job.submitTime.toISOString()}"` : ''}}`;
 }
 
 const CLOSE = Buffer.from('}');

@@ -50,6 +50,8 @@ export interface Rule {
   readonly max?: number;
   /** A template may give it, so that no body may fill the default in. */
   readonly byTemplate?: boolean;
+  /** A change of it replaces no worker and resets no pod. */
+  readonly inPlace?: boolean;
 }
 
 /** Settings by their names in the contract. */

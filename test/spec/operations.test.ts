@@ -162,19 +162,25 @@ t.test('GET /requests', async (t) => {
   await listed.call('POST', `/cancel/${ids[0]}`);
   const all = await listed.call('GET', '/requests');
   checkShape(t, all, ['hasMore', 'limit', 'offset', 'requests', 'total'], 'requests');
+  const times = (all.json.requests as { submittedAt: string }[]).map(({ submittedAt }) => submittedAt);
+  t.same(times, times.toSorted().reverse());
+  for (const time of times) t.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000 && /^\d{4}-.*Z$/.test(time), 'when it was submitted');
   t.same(all.json, {
-    requests: [{ id: ids[2], status: 'IN_QUEUE' }, { id: ids[1], status: 'IN_QUEUE' }, { id: ids[0], status: 'CANCELLED' }],
+    requests: [
+      { id: ids[2], status: 'IN_QUEUE', submittedAt: times[0] }, { id: ids[1], status: 'IN_QUEUE', submittedAt: times[1] },
+      { id: ids[0], status: 'CANCELLED', submittedAt: times[2] },
+    ],
     total: 3, offset: 0, limit: 100, hasMore: false,
   }, 'newest first');
   const second = (await listed.call('GET', '/requests?offset=1&limit=1')).json;
   t.match(second, { requests: [{ id: ids[1], status: 'IN_QUEUE' }], total: 3, offset: 1, limit: 1, hasMore: true, nextCursor: /^[\w-]+$/ });
   t.same((await listed.call('GET', `/requests?cursor=${String(second['nextCursor'])}`)).json, {
-    requests: [{ id: ids[0], status: 'CANCELLED' }], total: 3, offset: 0, limit: 100, hasMore: false,
+    requests: [{ id: ids[0], status: 'CANCELLED', submittedAt: times[2] }], total: 3, offset: 0, limit: 100, hasMore: false,
   }, 'a cursor goes on where the page before ended');
   for (const cursor of ['x', '%00', 'a&cursor=b', 'MTIz'.repeat(99)]) t.equal((await listed.call('GET', `/requests?cursor=${cursor}`)).status, 400, cursor);
-  t.same((await listed.call('GET', '/requests?status=CANCELLED')).json.requests, [{ id: ids[0], status: 'CANCELLED' }]);
+  t.same((await listed.call('GET', '/requests?status=CANCELLED')).json.requests, [{ id: ids[0], status: 'CANCELLED', submittedAt: times[2] }]);
   const finished = (await jobs.call('GET', '/requests?status=COMPLETED&limit=1')).json.requests as object[];
-  t.same(Object.keys(finished[0]!).sort(), FINAL_FIELDS.filter((name) => name !== 'output'), 'records without output');
+  t.same(Object.keys(finished[0]!).sort(), [...FINAL_FIELDS.filter((name) => name !== 'output'), 'submittedAt'].sort(), 'records without output');
 });
 
 t.test('a double slash in the path is one', async (t) => {

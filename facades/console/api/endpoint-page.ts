@@ -6,7 +6,7 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { DecisionView, EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
-import { Past, endpointRow } from './endpoint-row.ts';
+import { Past, endpointProblems, endpointRow } from './endpoint-row.ts';
 
 /** Of each kind, as many as a person looks at. */
 const WORKERS_MAX = 200;
@@ -32,7 +32,7 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, id: 
     const row = endpointRow(endpoint, health);
     past.add([row], nowMs);
     return {
-      nowMs, row, summary: explanation?.summary ?? '', oldestWaitMs: explanation?.oldestWaitMs ?? 0,
+      nowMs, row, summary: explanation?.summary ?? '', problems: endpointProblems(row, health), oldestWaitMs: explanation?.oldestWaitMs ?? 0,
       machines: (explanation?.machines ?? []).map(({ count, name, fits, reason, change }) => ({ count, name, fits, reason, change })),
       workers: workers.map(workerView), recent: recent.map(workerView), ended: ended.map(endedView), decisions: decisions.map(decisionView),
     };

@@ -22,13 +22,18 @@ export function endpointProblems({ id, name }: EndpointRow, { workers }: GetHeal
   const about = { name, path: `/endpoints/${id}` };
   if (!workers) return [];
   const found: Problem[] = [];
-  if (workers.cannotRunReason !== '') found.push({ ...about, level: 'bad', text: workers.cannotRunReason });
-  else if (workers.throttledReason !== '') found.push({ ...about, level: 'warn', text: workers.throttledReason });
+  if (workers.cannotRunReason !== '') found.push({ ...about, level: 'bad', text: sentence(workers.cannotRunReason) });
+  else if (workers.throttledReason !== '') found.push({ ...about, level: 'warn', text: sentence(workers.throttledReason) });
   if (workers.unhealthy > 0) {
     const who = workers.unhealthy === 1 ? 'One worker has' : `${workers.unhealthy} workers have`;
     found.push({ ...about, level: 'bad', text: `${who} crashed; others are started after a pause.` });
   }
   return found;
+}
+
+/** A reason that stands alone. */
+function sentence(reason: string): string {
+  return `${reason[0]!.toUpperCase()}${reason.slice(1)}.`.replace(/\.\.$/, '.');
 }
 
 /** Its place in the course of time. */

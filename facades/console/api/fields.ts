@@ -28,7 +28,7 @@ export function fieldViews(table: Table): FieldView[] {
     const words = kind.is === 'word' ? { words: Object.keys(kind.words) } : {};
     const bounds = kind.is === 'whole' ? { min: rest.min ?? rule.min ?? 0, ...(rule.max === undefined ? {} : { max: rule.max }) } : {};
     const shape = { name: rest.name, kind: kind.is, ...words, ...bounds, ...defaultOf(kind, rule.default) };
-    return [{ ...shape, about: rest.in, fixed: fixed === true, required: required === true }];
+    return [{ ...shape, about: rest.in, fixed: fixed === true, required: required === true, inPlace: rule.inPlace === true }];
   });
 }
 

@@ -1,6 +1,7 @@
 /** Keys: the list, a new one, which is told once, and revoking one. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import type { KeyPermissions } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
@@ -20,8 +21,8 @@ export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
   app.get('/console/api/keys', { onRequest }, async (request): Promise<ListView> => {
     const asked = { accountId: '', ...pageAsked(request), ...(isOperator(request) ? { all: true } : {}) };
     const { keys, nextPageToken } = await core.keys.call((client) => client.listKeys, asked, optionsOf(request));
-    const rows = keys.map(({ id, name, scope, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
-      id, name, may: Object.entries(KeyScope).find(([, value]) => value === scope)?.[0] ?? '', endpoints: endpointIds.join(', ') || 'all',
+    const rows = keys.map(({ id, name, scope, permissions, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
+      id, name, may: mayOf(scope, permissions), endpoints: scope === KeyScope.AGENT ? '' : endpointIds.join(', ') || 'all',
       created: iso(createTime), revoked: iso(revokeTime), belongsTo: machineId || accountId,
     }));
     return { rows, next: nextPageToken };
@@ -42,6 +43,20 @@ export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
     await core.keys.call((client) => client.revokeKey, { id }, { apiKey: request.caller.apiKey, repeatable: true });
     return {};
   });
+}
+
+/** What a key may do, in words. */
+function mayOf(scope: KeyScope, permissions: KeyPermissions | undefined): string {
+  const word = (permission: Permission | undefined): string => (
+    permission === Permission.READ_WRITE ? 'read and change' : permission === Permission.READ ? 'read' : 'nothing'
+  );
+  switch (scope) {
+    case KeyScope.ALL: return 'everything';
+    case KeyScope.READ_ONLY: return 'read everything';
+    case KeyScope.AGENT: return 'join a machine';
+    case KeyScope.RESTRICTED: return `jobs: ${word(permissions?.jobs)}; the rest: ${word(permissions?.management)}`;
+    default: return '';
+  }
 }
 
 function wordIn<Value>(words: Readonly<Record<string, Value>>, body: Record<string, unknown>, name: string, otherwise: Value): Value {

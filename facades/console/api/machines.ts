@@ -34,7 +34,7 @@ export function machineRoutes(app: FastifyInstance, { core }: ConsoleParts, onRe
   });
 }
 
-function machineView({ machine, connected, seenTime, cordoned }: MachineStatus, all: readonly Worker[]): MachineView[] {
+function machineView({ machine, connected, seenTime, cordoned, podGpuUuids }: MachineStatus, all: readonly Worker[]): MachineView[] {
   if (!machine) return [];
   const workers = all.filter(({ machineId }) => machineId === machine.id);
   const holders = new Map(workers.flatMap((worker) => worker.gpuUuids.map((uuid) => [uuid, worker] as const)));
@@ -44,7 +44,8 @@ function machineView({ machine, connected, seenTime, cordoned }: MachineStatus, 
     cpuCount: machine.cpuCount, memoryMib: machine.memoryMib, locations: machine.locations, workers: workers.length,
     gpus: machine.gpus.map(({ uuid, displayName, name, memoryMib, unhealthy }) => {
       const holder = holders.get(uuid);
-      return { uuid, name: displayName || name, memoryMib, unhealthy, workerId: holder?.id ?? '', endpointName: holder?.endpointName ?? '' };
+      const heldBy = holder ? 'worker' : podGpuUuids.includes(uuid) ? 'pod' : '';
+      return { uuid, name: displayName || name, memoryMib, unhealthy, heldBy, workerId: holder?.id ?? '', endpointName: holder?.endpointName ?? '' };
     }),
   }];
 }

@@ -26,14 +26,15 @@ export function usageRoutes(app: FastifyInstance, { core, clock }: ConsoleParts,
       if (!Object.hasOwn(words, word)) throw new CoreError('INVALID_REQUEST', `"${name}" must be one of ${Object.keys(words).join(', ')}.`);
       return words[word]!;
     };
-    const startMs = clock.nowMs() - hours * HOUR_MS;
+    const endMs = clock.nowMs();
+    const startMs = endMs - hours * HOUR_MS;
     const asked = {
       kind: wordOf('kind', KINDS, 'workers'), bucket: wordOf('bucket', BUCKETS, 'day'),
       grouping: wordOf('by', GROUPINGS, isOperator(request) ? 'account' : 'endpoint'),
       startTime: new Date(startMs), endTime: undefined, subjectId: '', endpointId: '', gpuTypeIds: [], dataCenterIds: [], templateId: '', imageName: '',
     };
     const { records } = await core.usage.call((client) => client.listUsage, asked, optionsOf(request));
-    return { startMs, records: records.map(recordView) };
+    return { startMs, endMs, records: records.map(recordView) };
   });
 }
 

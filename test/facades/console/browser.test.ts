@@ -13,7 +13,9 @@ import { call } from '../../helpers/grpc-clients.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
+import { everyPage } from './every-page.ts';
 import { listPages } from './list-pages.ts';
+import { nastyPages } from './nasty-pages.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FIRST_LOAD_BYTES_MAX = 300 * 1024;
@@ -249,7 +251,10 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 600_000 }, 
     t.pass('without a hand on the mouse');
   });
 
-  listPages(t, { system, id, open, signIn, inspect });
+  const parts = { system, id, browser, open, signIn, inspect };
+  listPages(t, parts);
+  nastyPages(t, parts);
+  everyPage(t, parts);
 
   t.test('a key: made, shown once, usable, revoked', async (t) => {
     const page = await open(t, PHONE);
@@ -344,6 +349,11 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 600_000 }, 
     await signIn(page, system.rootKey);
     await page.getByText('rack-1').waitFor();
     await page.getByText(/L4, 24 GiB/).first().waitFor({ state: 'attached' });
+    const wanted = { name: 'by the operator’s test', dockerStartCmd: ['sleep', '1000'], gpuTypeIds: ['NVIDIA L4'], gpuCount: 2 };
+    const { json: pod } = await system.request('POST', '/v1/pods', wanted);
+    await page.getByText('L4, 24 GiB: a pod').nth(1).waitFor({ state: 'attached' });
+    await system.request('DELETE', `/v1/pods/${pod.id}`);
+    await page.getByText('L4, 24 GiB: a pod').first().waitFor({ state: 'detached' });
     await inspect(t, page, 'overview of the operator');
     await page.getByRole('link', { name: 'Machines' }).first().click();
     await page.getByRole('button', { name: 'Join a machine' }).click();

@@ -1,21 +1,19 @@
-/** Part of browser.test.ts, on its system: lists, usage, pods, what the operator does, and every page in the dark at the width of a phone. */
+/** Part of browser.test.ts, on its system: lists, forms, usage, pods, and what the operator does. */
 import { readFileSync } from 'node:fs';
 import type { Test } from 'tap';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import type { System } from '../../helpers/system.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
-
-const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 
 /** What browser.test.ts hands in. */
 export interface BrowserParts {
   system: System;
   /** Its endpoint. */
   id: string;
+  browser: Browser;
   open(t: Test, options?: BrowserContextOptions): Promise<Page>;
   signIn(page: Page, key?: string): Promise<void>;
   inspect(t: Test, page: Page, name: string): Promise<void>;
@@ -26,7 +24,6 @@ export function listPages(t: Test, parts: BrowserParts): void {
   lists(t, parts);
   makes(t, parts);
   names(t, parts);
-  everyPage(t, parts);
 }
 
 function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
@@ -54,14 +51,14 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByLabel('Search').fill('A-4');
     await waitFor('what is looked for', async () => (await names()).length === 10);
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Take as CSV' }).click();
+    await page.getByRole('button', { name: 'Download CSV' }).click();
     const saved = readFileSync(await (await download).path(), 'utf8').split('\r\n');
     t.equal(saved.length, 11, 'taken along as it is searched');
     await call(system.clients.keys, 'createKey', { ...fresh, name: ' =1+1' }, system.key);
     await page.getByLabel('Search').fill('=1+1');
     await waitFor('a name that is a formula', async () => (await names()).length === 1);
     const formula = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Take as CSV' }).click();
+    await page.getByRole('button', { name: 'Download CSV' }).click();
     t.match(readFileSync(await (await formula).path(), 'utf8'), `"' =1+1"`, 'no spreadsheet computes it, also behind a blank');
     const asked: string[] = [];
     page.on('request', (request) => { if (request.url().includes('search=')) asked.push(request.url()); });
@@ -102,7 +99,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByLabel('in', { exact: true }).selectOption('24');
     await page.getByRole('img', { name: /^Time by hour/ }).waitFor();
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Take as CSV' }).click();
+    await page.getByRole('button', { name: 'Download CSV' }).click();
     t.match(readFileSync(await (await download).path(), 'utf8'), /^"time","group","name","amount","billedMs"\r\n"20/);
     await page.getByLabel('Of', { exact: true }).selectOption('volumes');
     await page.getByText('Nothing ran in that time.').waitFor();
@@ -138,6 +135,50 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await row.waitFor({ state: 'detached' });
   });
 
+  t.test('a network volume: made and changed in its forms, never smaller', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Volumes' }).click();
+    await page.getByRole('button', { name: 'New network volume' }).click();
+    await page.getByLabel('name *', { exact: true }).fill('models');
+    await page.getByLabel('size *').fill('20');
+    await page.getByLabel('dataCenterId *').fill('default');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'models' });
+    await row.getByRole('button', { name: 'Change' }).click();
+    await page.getByLabel('name', { exact: true }).fill('weights');
+    await page.getByText('It has another name.').waitFor();
+    await page.getByLabel('size', { exact: false }).fill('10');
+    await page.getByText(/It can never be made smaller/).waitFor();
+    await inspect(t, page, 'changing a network volume');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    await page.getByLabel('size', { exact: false }).fill('30');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('row').filter({ hasText: 'weights' }).getByRole('cell', { name: '30', exact: true }).waitFor();
+    const { networkVolumes } = await call(system.clients.volumes, 'listNetworkVolumes', {}, system.key);
+    t.match(networkVolumes, [{ name: 'weights', sizeGb: 30, dataCenterId: 'default' }], 'the rest is as it was');
+  });
+
+  t.test('registry credentials: made in their form, shown to nobody, deleted', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Registries' }).click();
+    await page.getByRole('button', { name: 'New registry credentials' }).click();
+    await page.getByLabel('name *', { exact: true }).fill('hub');
+    await page.getByLabel('username *').fill('me');
+    await page.getByLabel('password *').fill('a secret of the registry');
+    await inspect(t, page, 'new registry credentials');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'hub' });
+    await row.waitFor();
+    t.notMatch(await page.content(), 'a secret of the registry');
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await row.waitFor({ state: 'detached' });
+  });
+
   t.test('the operator: accounts with their quotas, prices, usage of all', async (t) => {
     const page = await open(t);
     await signIn(page, system.rootKey);
@@ -157,8 +198,13 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByLabel('US dollars an hour').fill('0.0001');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row').filter({ hasText: 'VOLUME_GB' }).getByRole('cell', { name: '0.0001' }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'VOLUME_GB' }).getByRole('button', { name: 'Change' }).click();
+    t.ok(await page.getByLabel('Item').isDisabled(), 'what has a price is not another thing');
+    await page.getByLabel('US dollars an hour').fill('0.0002');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row').filter({ hasText: 'VOLUME_GB' }).getByRole('cell', { name: '0.0002' }).waitFor();
     const { prices } = await call(system.clients.usage, 'listPrices', {}, system.key);
-    t.ok(prices.some(({ item, usdPerHour }) => item === 'VOLUME_GB' && usdPerHour === 0.0001));
+    t.ok(prices.some(({ item, usdPerHour }) => item === 'VOLUME_GB' && usdPerHour === 0.0002));
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByLabel('by', { exact: true }).waitFor();
     t.equal(await page.getByLabel('by', { exact: true }).inputValue(), 'account');
@@ -190,26 +236,5 @@ function names(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.goto(`${system.url}/console/endpoints/${id}/activity`);
     await page.getByText('No worker runs.').waitFor();
     await inspect(t, page, 'a long name');
-  });
-}
-
-function everyPage(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
-  t.test('every page in the dark, at the width of a phone', async (t) => {
-    const { id: done } = await endpointJobs(system, id).runSync({ mode: 'value', value: 1 });
-    const tabs = ['activity', 'decisions', 'jobs', 'errors', 'try', 'settings', 'releases', 'code'].map((tab) => `endpoints/${id}/${tab}`);
-    const lists = ['templates', 'pods', 'volumes', 'registries', 'keys', 'usage', 'audit'];
-    const ofOperator = ['', 'machines', 'accounts', 'prices', 'usage', 'keys', 'audit'];
-    const all = [[system.key, ['', ...tabs, `endpoints/${id}/jobs/${done}`, ...lists]], [system.rootKey, ofOperator]] as const;
-    for (const [key, paths] of all) {
-      const page = await open(t, { ...PHONE, colorScheme: 'dark' });
-      await signIn(page, key);
-      for (const path of paths) {
-        // Within the page, as its links go.
-        await page.evaluate(`history.pushState(null, '', '/console/${path}')`);
-        await page.locator('main h1').first().waitFor();
-        await page.locator('main .loading').first().waitFor({ state: 'detached' });
-        await inspect(t, page, `/${path}`);
-      }
-    }
   });
 }

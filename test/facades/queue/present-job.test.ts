@@ -39,6 +39,10 @@ t.test('receipts', async (t) => {
   t.match(presentAccepted(job({ state: JobState.FAILED })), 'FAILED', 'an earlier job under the same Idempotency-Key');
 });
 
-t.test('a listed job is without output', async (t) => {
-  t.equal(presentListedJob(job({ state: JobState.COMPLETED, output: Buffer.from('1') })), '{"id":"abc-u1","status":"COMPLETED"}');
+t.test('a listed job is without output, and says when it was submitted', async (t) => {
+  const submitTime = new Date('2026-01-02T03:04:05.678Z');
+  t.equal(
+    presentListedJob(job({ state: JobState.COMPLETED, output: Buffer.from('1'), submitTime })),
+    '{"id":"abc-u1","status":"COMPLETED","submittedAt":"2026-01-02T03:04:05.678Z"}',
+  );
 });

@@ -52,7 +52,7 @@ function Pages() {
       <Route path="/machines" component={MachinesPage} />
       <Route path="/usage" component={UsagePage} />
       <Route path="/:kind">{({ kind }) => <ListPage key={kind} kind={kind} />}</Route>
-      <Route><Empty title="There is no such page." /></Route>
+      <Route><h1>Not here</h1><Empty title="There is no such page." /></Route>
     </Switch>
   );
 }

@@ -6,47 +6,72 @@ const SHOWN = 5;
 const WIDTH = 800;
 const HEIGHT = 180;
 
-/** The chart. `text` says a value for people. */
-export function BarChart({ records, of, text, label, bucket }: {
-  records: readonly UsageRecordView[]; of: (record: UsageRecordView) => number; text: (value: number) => string; label: string; bucket: string;
+/** The chart. `periods`: when each begins, also those without any. `names`: the groups, the largest first. `text` says a value for people. */
+export function BarChart({ records, periods, names, of, text, label, bucket }: {
+  records: readonly UsageRecordView[]; periods: readonly string[]; names: readonly string[]; of: (record: UsageRecordView) => number;
+  text: (value: number) => string; label: string; bucket: string;
 }) {
-  const sums = new Map<string, number>();
-  for (const each of records) sums.set(each.name, (sums.get(each.name) ?? 0) + of(each));
-  const names = [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   const shown = names.length > SHOWN + 1 ? [...names.slice(0, SHOWN), ''] : names;
   const placeOf = new Map(shown.map((name, place) => [name, place]));
-  const periods = [...new Set(records.map(({ time }) => time))].sort();
   const stacks = new Map(periods.map((time) => [time, shown.map(() => 0)]));
-  for (const each of records) stacks.get(each.time)![placeOf.get(each.name) ?? shown.length - 1]! += of(each);
+  for (const each of records) {
+    const stack = stacks.get(each.time);
+    if (stack) stack[placeOf.get(each.name) ?? shown.length - 1]! += of(each);
+  }
   const most = Math.max(...[...stacks.values()].map((stack) => stack.reduce((sum, value) => sum + value, 0)), Number.MIN_VALUE);
-  const step = WIDTH / Math.max(periods.length, 8);
-  const words = (time: string): string => time.slice(bucket === 'hour' ? 11 : 5, bucket === 'hour' ? 16 : 10);
-  const total = [...sums.values()].reduce((sum, value) => sum + value, 0);
+  const step = WIDTH / periods.length;
+  const total = records.reduce((sum, each) => sum + of(each), 0);
   return (
     <figure className="bars">
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
-        aria-label={`${label} by ${bucket}, ${text(total)} in all, at most ${text(most)}`}
-      >
-        {periods.map((time, index) => {
-          let top = HEIGHT;
-          return stacks.get(time)!.map((value, place) => {
-            const height = value / most * (HEIGHT - 6);
-            top -= height;
-            return (
-              <rect key={`${time} ${place}`} className={`bar-${place}`} x={index * step + step * .12} width={step * .76} y={top} height={height}>
-                <title>{`${words(time)} ${shown[place] || 'all others'}: ${text(value)}`}</title>
-              </rect>
-            );
-          });
-        })}
-      </svg>
-      <div className="ends">
-        <span>{words(periods[0]!)}</span><span>at most {text(most)}</span><span>{periods.length > 1 ? words(periods.at(-1)!) : ''}</span>
+      <div className="plot">
+        <div className="heights" aria-hidden="true"><span>{text(most)}</span><span>{text(most / 2)}</span><span>{text(0)}</span></div>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
+          aria-label={`${label} by ${bucket}, ${text(total)} in all, at most ${text(most)}`}
+        >
+          {[0, HEIGHT / 2].map((y) => <line key={y} x1="0" x2={WIDTH} y1={y} y2={y} />)}
+          {periods.map((time, index) => {
+            let top = HEIGHT;
+            return stacks.get(time)!.map((value, place) => {
+              const height = value / most * HEIGHT;
+              top -= height;
+              return (
+                <rect key={`${time} ${place}`} className={`bar-${place}`} x={index * step + step * .12} width={step * .76} y={top} height={height}>
+                  <title>{`${periodText(time, bucket)} ${shown[place] || 'all others'}: ${text(value)}`}</title>
+                </rect>
+              );
+            });
+          })}
+        </svg>
+      </div>
+      <div className="ends" aria-hidden="true">
+        {[0, Math.floor((periods.length - 1) / 2), periods.length - 1].map((at, place) => <span key={place}>{periodText(periods[at]!, bucket)}</span>)}
       </div>
       <figcaption>
         {shown.map((name, place) => <span key={name}><i className={`bar-${place}`} aria-hidden="true" /> {name || `${names.length - SHOWN} others`}</span>)}
       </figcaption>
     </figure>
   );
+}
+
+/** When a period begins, in UTC as it is summed up. */
+function periodText(time: string, bucket: string): string {
+  return bucket === 'hour' ? time.slice(11, 16) : time.slice(bucket === 'month' ? 0 : 5, bucket === 'month' ? 7 : 10);
+}
+
+/** When each period begins between two moments, as core cuts time in UTC: weeks begin on Monday. */
+export function periodsOf(startMs: number, endMs: number, bucket: string): string[] {
+  const at = new Date(startMs);
+  if (bucket === 'hour') at.setUTCMinutes(0, 0, 0);
+  else at.setUTCHours(0, 0, 0, 0);
+  if (bucket === 'week') at.setUTCDate(at.getUTCDate() - (at.getUTCDay() + 6) % 7);
+  if (bucket === 'month') at.setUTCDate(1);
+  const periods: string[] = [];
+  while (at.getTime() <= endMs) {
+    periods.push(at.toISOString());
+    if (bucket === 'hour') at.setUTCHours(at.getUTCHours() + 1);
+    else if (bucket === 'month') at.setUTCMonth(at.getUTCMonth() + 1);
+    else at.setUTCDate(at.getUTCDate() + (bucket === 'week' ? 7 : 1));
+  }
+  return periods;
 }

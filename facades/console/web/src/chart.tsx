@@ -1,21 +1,23 @@
 /** A chart of the course of time, drawn by uPlot. It draws on a canvas, so it takes its colours from the page and is told when they change. */
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
+import { mark, moment } from './words.ts';
 
 /** One line of it. */
 export interface Series {
   label: string;
   /** A colour of styles/base.css, for instance `--queue`. */
   colour: string;
-  values: readonly (number | null)[];
-  /** It keeps its value until the next. */
-  isStep?: boolean;
+  /** Counts: each is as it is until the next. */
+  values: readonly number[];
 }
 
 const HEIGHT = 220;
+/** Marks of counts are whole. */
+const WHOLE = [1, 2, 5].flatMap((first) => Array.from({ length: 10 }, (_, zeros) => first * 10 ** zeros)).sort((a, b) => a - b);
 
 /** `times` in milliseconds, rising. `label`: what it shows, for those who do not see it. */
-export function Chart({ times, series, label, unit }: { times: readonly number[]; series: readonly Series[]; label: string; unit?: string }) {
+export function Chart({ times, series, label }: { times: readonly number[]; series: readonly Series[]; label: string }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const theme = useThemeTurns();
@@ -25,34 +27,34 @@ export function Chart({ times, series, label, unit }: { times: readonly number[]
   const names = series.map((one) => one.label).join();
   useEffect(() => {
     const root = place.current!;
-    const made = new uPlot(options(root.clientWidth, series, unit), latest.current, root);
+    const made = new uPlot(options(root.clientWidth, series), latest.current, root);
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height: HEIGHT }));
     watch.observe(root);
     return () => { watch.disconnect(); made.destroy(); };
     // Series are the same as long as their names are.
-  }, [names, theme, unit]);
-  useEffect(() => {
-    plot.current?.setData(latest.current);
-    // Without a hand on the chart the legend tells the present.
-    if (plot.current?.cursor.idx == null) plot.current?.setLegend({ idx: latest.current[0].length - 1 });
-  });
+  }, [names, theme]);
+  useEffect(() => plot.current?.setData(latest.current));
   const now = series.map(({ label: name, values }) => `${name} ${values.at(-1) ?? 0}`).join(', ');
   return <div className="chart" ref={place} role="img" aria-label={`${label}. Now: ${now}.`} />;
 }
 
-function options(width: number, series: readonly Series[], unit = ''): uPlot.Options {
+function options(width: number, series: readonly Series[]): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const axis = { stroke: colour('--soft'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
-  const steps = uPlot.paths.stepped!({ align: 1 });
+  const marks = (_plot: uPlot, ticks: number[]): string[] => ticks.map((tick) => mark(tick * 1_000, ((ticks[1] ?? tick) - ticks[0]!) * 1_000));
+  // Without a hand on the chart the legend tells the present.
+  const shown = (plot: uPlot, value: number | null, place: number): number => value ?? plot.data[place]!.at(-1) ?? 0;
   return {
     width, height: HEIGHT, cursor: { y: false }, legend: { live: true },
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
-    axes: [axis, { ...axis, size: 46, values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) || unit !== '' ? `${tick}${unit}` : '')) }],
-    series: [{ label: 'at' }, ...series.map(({ label, colour: name, isStep }) => ({
-      label, stroke: colour(name), width: 1.5, fill: `color-mix(in srgb, ${colour(name)} 9%, transparent)`, points: { show: false }, spanGaps: true,
-      ...(isStep ? { paths: steps } : {}),
+    axes: [{ ...axis, space: 90, values: marks }, { ...axis, size: 46, incrs: WHOLE }],
+    series: [{ label: 'at', value: (plot, at, place) => moment(shown(plot, at, place) * 1_000) }, ...series.map(({ label, colour: name }, place) => ({
+      label, stroke: colour(name), width: 1.5, points: { show: false }, paths: uPlot.paths.stepped!({ align: 1 }),
+      // Grounds of several lines would mix to a colour that means nothing.
+      ...(place === 0 ? { fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)` } : {}),
+      value: (plot: uPlot, value: number | null, at: number) => String(shown(plot, value, at)),
     }))],
   };
 }

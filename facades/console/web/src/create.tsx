@@ -22,7 +22,7 @@ interface Form {
   given?: Values;
 }
 
-const text = (name: string, about: string, kind = 'text'): FieldView => ({ name, kind, about, fixed: true, required: true });
+const text = (name: string, about: string, kind = 'text'): FieldView => ({ name, kind, about, fixed: true, required: true, inPlace: true });
 
 /** What can be made. */
 export const FORMS = {

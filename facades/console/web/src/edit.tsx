@@ -13,8 +13,6 @@ type Values = Readonly<Record<string, unknown>>;
 /** What can be changed. */
 export type Editable = 'template' | 'volume' | 'pod';
 
-/** Settings of a template that its workers do not notice. */
-const UNNOTICED = ['name', 'volumeInGb', 'volumeMountPath', 'isPublic', 'readme'];
 /** Settings of a pod that do not begin it anew. */
 const KEPT = ['name', 'locked'];
 /** Endpoints that are named. */
@@ -55,15 +53,19 @@ export function Edit({ kind, id, name, shown, onClose }: { kind: Editable; id: s
         </div>
       )}
       {before.data && names.length > 0 && (
-        <p className="body outlook" role="status"><strong>What will happen:</strong> <Outlook kind={kind} id={id} names={names} before={before.data} /></p>
+        <p className="body outlook" role="status">
+          <strong>What will happen:</strong> <Outlook kind={kind} id={id} names={names} fields={settings ?? []} before={before.data} />
+        </p>
       )}
     </DialogForm>
   );
 }
 
-function Outlook({ kind, id, names, before }: { kind: Editable; id: string; names: readonly string[]; before: Values }) {
+function Outlook({ kind, id, names, fields, before }: {
+  kind: Editable; id: string; names: readonly string[]; fields: readonly FieldView[]; before: Values;
+}) {
   switch (kind) {
-    case 'template': return <OfTemplate id={id} names={names} />;
+    case 'template': return <OfTemplate id={id} isNoticed={fields.some(({ name, inPlace }) => !inPlace && names.includes(name))} />;
     case 'volume':
       return names.includes('size') ? 'It grows and is metered by its new size; its files stay. It can never be made smaller.' : 'It has another name.';
     case 'pod':
@@ -74,8 +76,7 @@ function Outlook({ kind, id, names, before }: { kind: Editable; id: string; name
   }
 }
 
-function OfTemplate({ id, names }: { id: string; names: readonly string[] }) {
-  const isNoticed = names.some((name) => !UNNOTICED.includes(name));
+function OfTemplate({ id, isNoticed }: { id: string; isNoticed: boolean }) {
   const { data } = useQuery({
     queryKey: ['uses', id], queryFn: () => ask<{ id: string; name: string; templateId: string }[]>('GET', '/api/v1/endpoints'), enabled: isNoticed,
   });

@@ -1,13 +1,25 @@
-/** Errors of handlers as people read them: SDKs report a JSON object of type, message and traceback as one text. */
+/** Errors of handlers as people read them: SDKs report a JSON object of type, message and traceback as one text, or message and traceback as two lines. */
+import { plainText } from './worker-text.ts';
+
+/** As much as is shown, in characters. */
+const MESSAGE_MAX = 2_000;
+const WHOLE_MAX = 200_000;
 
 /** The message alone, and all of it. */
 export function errorText(error: string): { message: string; whole: string } {
+  const { message, whole } = parts(error);
+  return { message: plainText(message.slice(0, MESSAGE_MAX)), whole: plainText(whole.slice(0, WHOLE_MAX)) };
+}
+
+function parts(error: string): { message: string; whole: string } {
   try {
     const { error_type: type, error_message: message, error_traceback: trace } = JSON.parse(error) as Record<string, unknown>;
     if (typeof message !== 'string') return { message: error, whole: error };
     const named = typeof type === 'string' ? `${type}: ${message}` : message;
     return { message: named, whole: typeof trace === 'string' && trace !== '' ? trace : named };
   } catch {
+    const told = /^handler: (.*?) ?\ntraceback: (.*)/s.exec(error);
+    if (told) return { message: told[1]!, whole: told[2]!.trim() || told[1]! };
     return { message: error.split('\n').findLast((line) => line.trim() !== '') ?? error, whole: error };
   }
 }

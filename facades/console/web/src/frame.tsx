@@ -3,11 +3,14 @@ import type { ReactNode } from 'react';
 import { Link, useRoute } from 'wouter';
 import { useIsOperator, useSession, useSignOut } from './session.tsx';
 import { useTheme } from './theme.ts';
+import { useHereInSight } from './use-here-in-sight.ts';
 
 const OF_ACCOUNT = [
   ['/', 'Overview'], ['/templates', 'Templates'], ['/pods', 'Pods'], ['/volumes', 'Volumes'], ['/registries', 'Registries'], ['/keys', 'Keys'],
   ['/usage', 'Usage'], ['/audit', 'Audit'],
 ] as const;
+/** The others would tell it that it may not see them. */
+const OF_JOBS = [['/', 'Overview']] as const;
 const OF_OPERATOR = [
   ['/', 'Overview'], ['/machines', 'Machines'], ['/accounts', 'Accounts'], ['/prices', 'Prices'], ['/usage', 'Usage'], ['/keys', 'Keys'], ['/audit', 'Audit'],
 ] as const;
@@ -15,13 +18,14 @@ const OF_OPERATOR = [
 /** The frame. */
 export function Frame({ children }: { children: ReactNode }) {
   const isOperator = useIsOperator();
+  const { manage } = useSession();
   return (
     <>
       <a className="skip" href="#content">Skip to the page</a>
       <header className="top">
         <Link href="/" className="brand">Slipway</Link>
-        <nav aria-label="Pages">
-          {(isOperator ? OF_OPERATOR : OF_ACCOUNT).map(([path, text]) => <Place key={path} path={path} text={text} />)}
+        <nav aria-label="Pages" ref={useHereInSight()}>
+          {(isOperator ? OF_OPERATOR : manage === 'none' ? OF_JOBS : OF_ACCOUNT).map(([path, text]) => <Place key={path} path={path} text={text} />)}
         </nav>
         <Who />
       </header>

@@ -5,9 +5,9 @@ import { Badge, Panel } from './parts.tsx';
 import { mib } from './words.ts';
 
 /** The map. */
-export function GpuMap({ machines }: { machines: readonly MachineView[] }) {
+export function GpuMap({ machines, hasLink = false }: { machines: readonly MachineView[]; hasLink?: boolean }) {
   return (
-    <Panel title="Machines and GPUs" aside={<Link href="/machines">Machines</Link>}>
+    <Panel title="Machines and GPUs" aside={hasLink ? <Link href="/machines">Machines</Link> : undefined}>
       <ul className="machines">
         {machines.map((machine) => (
           <li key={machine.id} className={machine.connected ? '' : 'off'}>
@@ -25,12 +25,13 @@ export function GpuMap({ machines }: { machines: readonly MachineView[] }) {
   );
 }
 
-function Square({ gpu: { name, memoryMib, unhealthy, workerId, endpointName } }: { gpu: GpuView }) {
-  const state = unhealthy !== '' ? 'ill' : workerId === '' ? 'free' : 'used';
-  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : workerId === '' ? 'free' : `${endpointName || workerId}`}`;
+function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointName } }: { gpu: GpuView }) {
+  const state = unhealthy !== '' ? 'ill' : heldBy === '' ? 'free' : 'used';
+  const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
+  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : holder}`;
   return (
     <li className={`gpu ${state}`} title={told}>
-      <span aria-hidden="true">{name}</span><small aria-hidden="true">{state === 'used' ? endpointName : state}</small>
+      <span aria-hidden="true">{name}</span><small aria-hidden="true">{state === 'used' ? holder : state}</small>
       <span className="spoken">{told}</span>
     </li>
   );

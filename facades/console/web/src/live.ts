@@ -4,6 +4,7 @@
  */
 import { useEffect, useState } from 'react';
 import type { PastView } from '../../views.ts';
+import { ApiError } from './api.ts';
 
 /** What a feed has told. */
 export interface Live<View> {
@@ -12,10 +13,10 @@ export interface Live<View> {
   /** The service is away, in words; the view is the last that was told. */
   away: string;
   /** It is no more, or the key may not see it. */
-  ended: string;
+  ended: ApiError | undefined;
 }
 
-const NOTHING = { view: undefined, past: {}, away: '', ended: '' };
+const NOTHING = { view: undefined, past: {}, away: '', ended: undefined };
 
 /** Follows a feed. `query` names the page: without `endpoint` and `job` it is the overview, of which the part before is shown until there is another. */
 export function useLive<View>(query: string): Live<View> {
@@ -31,15 +32,17 @@ export function useLive<View>(query: string): Live<View> {
     source.addEventListener('past', ({ data }) => say({ past: JSON.parse(String(data)) as PastView }));
     source.addEventListener('away', ({ data }) => say({ away: textOf(data) }));
     source.addEventListener('ended', ({ data }) => {
-      say({ ended: textOf(data) });
+      const { error, code, status } = JSON.parse(String(data)) as { error: string; code: string; status: number };
+      say({ ended: new ApiError(status, code, error) });
       source.close();
     });
     source.onerror = () => say(
-      source.readyState === EventSource.CLOSED ? { ended: 'The service refused to tell more. Load the page again.' } : { away: 'Connecting again …' },
+      source.readyState === EventSource.CLOSED ? { ended: new ApiError(0, '', 'The service refused to tell more. Load the page again.') }
+        : { away: 'Connecting again …' },
     );
     return () => source.close();
   }, [query, isShown]);
-  return told.query === query ? told : isSamePage(told.query, query) ? { ...told, away: '', ended: '' } : NOTHING;
+  return told.query === query ? told : isSamePage(told.query, query) ? { ...told, away: '', ended: undefined } : NOTHING;
 }
 
 /** Both are of the overview, or both of the same endpoint or job. */

@@ -5,11 +5,15 @@ import type { ListView, NewKeyView } from '../../views.ts';
 import { ask } from './api.ts';
 import { Dialog, DialogForm } from './dialog.tsx';
 import { useIsOperator } from './session.tsx';
+import { count } from './words.ts';
 
 const SCOPES: Readonly<Record<string, string>> = {
   ALL: 'everything in its account', READ_ONLY: 'read everything, change nothing', RESTRICTED: 'what is chosen below', AGENT: 'join one machine',
 };
 const PERMISSIONS = [['NONE', 'nothing'], ['READ', 'read'], ['READ_WRITE', 'read and change']] as const;
+
+/** Endpoints that are offered at a time. */
+const OFFERED_MAX = 50;
 
 interface Wanted {
   name: string;
@@ -81,11 +85,18 @@ function Account({ value, onChange }: { value: string; onChange: (id: string) =>
 
 function Endpoints({ chosen, onChange }: { chosen: readonly string[]; onChange: (ids: readonly string[]) => void }) {
   const { data = [] } = useQuery({ queryKey: ['choices', 'endpoints'], queryFn: () => ask<{ id: string; name: string }[]>('GET', '/api/v1/endpoints') });
+  const [search, setSearch] = useState('');
   if (data.length === 0) return null;
+  const wanted = search.trim().toLowerCase();
+  const isChosen = ({ id }: { id: string }): boolean => chosen.includes(id);
+  const fitting = data.filter((one) => !isChosen(one) && `${one.name} ${one.id}`.toLowerCase().includes(wanted));
   return (
     <fieldset className="choose">
       <legend>Only for these endpoints; none chosen: for all</legend>
-      {data.map(({ id, name }) => (
+      {data.length > OFFERED_MAX && (
+        <input type="search" aria-label="Find an endpoint" placeholder="find an endpoint" value={search} onChange={({ target }) => setSearch(target.value)} />
+      )}
+      {[...data.filter(isChosen), ...fitting.slice(0, OFFERED_MAX)].map(({ id, name }) => (
         <label key={id}>
           <input
             type="checkbox" checked={chosen.includes(id)}
@@ -94,6 +105,7 @@ function Endpoints({ chosen, onChange }: { chosen: readonly string[]; onChange: 
           {name} <code className="id">{id}</code>
         </label>
       ))}
+      {fitting.length > OFFERED_MAX && <p className="hint">and {count(fitting.length - OFFERED_MAX)} more: search for them</p>}
     </fieldset>
   );
 }

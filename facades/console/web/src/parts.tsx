@@ -44,11 +44,24 @@ export function Loading() {
 
 /** It failed, in the service's words; a lack of permission says what to do. */
 export function Failed({ error, again }: { error: unknown; again?: () => void }) {
-  const text = error instanceof Error ? error.message : String(error);
   if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
-    return <Empty title="This key may not see that."><p>{text}</p><p>Sign in with a key that may, or ask whoever made this one.</p></Empty>;
+    return <Empty title="This key may not see that.">Sign in with a key that may, or ask whoever made this one.</Empty>;
   }
+  const text = error instanceof Error ? error.message : String(error);
   return <div className="failed" role="alert"><p>{text}</p>{again && <button type="button" onClick={again}>Try again</button>}</div>;
+}
+
+/** A page that its feed refused: it is no more, or the key may not see it. `children`: where one may go instead. */
+export function Refused({ title, why, children }: { title: string; why: Error; children?: ReactNode }) {
+  const isGone = why instanceof ApiError && why.status === 404;
+  return (
+    <>
+      <h1>{title}</h1>
+      <section className="panel" role="alert">
+        {isGone ? <Empty title={why.message}>{children}</Empty> : <Failed error={why} again={() => window.location.reload()} />}
+      </section>
+    </>
+  );
 }
 
 /** The service was away a moment ago; what is shown is old. */

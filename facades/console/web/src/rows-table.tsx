@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import type { ReactNode } from 'react';
 import { tableFeatures, useTable } from '@tanstack/react-table';
 import { Head } from './listing-parts.tsx';
+import { Badge } from './parts.tsx';
 import type { Listing } from './use-listing.ts';
 import { moment, span } from './words.ts';
 
@@ -10,7 +11,18 @@ import { moment, span } from './words.ts';
 export type Row = Readonly<Record<string, unknown>>;
 
 const FEATURES = tableFeatures({});
-const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
+/** Heads that are no column's name, with units where values have one. */
+const TITLES: Readonly<Record<string, string>> = {
+  imageName: 'Image', isServerless: 'Serverless', isPublic: 'Public', containerDiskInGb: 'Container disk, GB', volumeInGb: 'Volume, GB',
+  desiredStatus: 'State', gpuCount: 'GPUs', machineId: 'Machine', costPerHr: 'Cost, $ an hour', lastStatusChange: 'Last change', size: 'Size, GB',
+  dataCenterId: 'Data centre', gpus: 'GPUs', queuedJobs: 'Jobs that wait', requests: 'Requests in 10 s', gpuWeight: 'Weight', usdPerHour: 'Price, $ an hour',
+};
+const NUMBERS = [
+  'containerDiskInGb', 'volumeInGb', 'gpuCount', 'costPerHr', 'size', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight', 'usdPerHour',
+];
+/** Lists of words, all of which are told. */
+const WIDE = ['fields', 'endpoints', 'may'];
 
 interface RowsTableProps {
   rows: readonly Row[];
@@ -34,15 +46,17 @@ export function RowsTable({ rows, columns, name, listing, orders, actions }: Row
       <table className="rows">
         <thead>
           <tr>
-            {table.getHeaderGroups()[0]!.headers.map(({ id }) => <Head key={id} listing={listing} text={titleOf(id)} by={orders[id]} />)}
-            {actions && <th><span className="spoken">Actions</span></th>}
+            {table.getHeaderGroups()[0]!.headers.map(({ id }) => (
+              <Head key={id} listing={listing} text={titleOf(id)} by={orders[id]} {...(NUMBERS.includes(id) ? { className: 'right' } : {})} />
+            ))}
+            {actions && <th className="acts"><span className="spoken">Actions</span></th>}
           </tr>
         </thead>
         <tbody>
           {table.getRowModel().rows.map((row) => (
             <tr key={row.id}>
               {columns.map((column) => <Cell key={column} column={column} text={row.getValue<string>(column)} />)}
-              {actions && <td><span className="choices">{actions(row.original)}</span></td>}
+              {actions && <td className="acts"><span className="choices">{actions(row.original)}</span></td>}
             </tr>
           ))}
         </tbody>
@@ -52,22 +66,23 @@ export function RowsTable({ rows, columns, name, listing, orders, actions }: Row
 }
 
 function Cell({ column, text }: { column: string; text: string }) {
-  return <td className={isId(column) ? 'id' : ''}><span className="text" title={text}>{text}</span></td>;
+  const kind = isId(column) ? 'id' : NUMBERS.includes(column) ? 'right number' : WIDE.includes(column) ? 'wide' : '';
+  return <td className={kind}>{column === 'desiredStatus' ? <Badge word={text} /> : <span className="text" title={text}>{text}</span>}</td>;
 }
 
 function isId(column: string): boolean {
   return /^id$|Id$|^(subject|key|account|belongsTo)$/.test(column);
 }
 
-/** `desiredStatus` as a person reads it. */
+/** `imageName` as a person reads it. */
 function titleOf(column: string): string {
-  const words = column.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/ ms$/, '').replace(/ in gb$/, ', GB');
-  return words === 'id' ? 'Id' : words[0]!.toUpperCase() + words.slice(1);
+  const words = TITLES[column] ?? column.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words[0]!.toUpperCase() + words.slice(1);
 }
 
 function shown(column: string, value: unknown): string {
   if (value === undefined || value === null || value === '') return '–';
-  if (typeof value === 'number') return column.endsWith('Ms') ? span(value) : String(value);
-  if (typeof value === 'string') return TIME.test(value) ? moment(Date.parse(value)) : value;
+  if (typeof value === 'number') return column.endsWith('Ms') ? span(value) : value.toLocaleString('en', { maximumFractionDigits: 6 });
+  if (typeof value === 'string') return value.replace(TIME, (time) => moment(Date.parse(time)));
   return JSON.stringify(value);
 }

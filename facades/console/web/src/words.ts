@@ -2,12 +2,22 @@
 
 const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+// The day has 24 hours everywhere: in columns of times nobody looks for AM and PM.
+const HOURS = { hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
+const CLOCK = new Intl.DateTimeFormat(undefined, { ...HOURS, second: '2-digit' });
+const MINUTE = new Intl.DateTimeFormat(undefined, HOURS);
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const RECENT = new Intl.DateTimeFormat(undefined, { ...HOURS, month: 'short', day: 'numeric', second: '2-digit' });
+const MOMENT = new Intl.DateTimeFormat(undefined, { ...HOURS, year: 'numeric', month: 'short', day: 'numeric', second: '2-digit' });
 
 /** A count; from 100,000 on shortened. */
 export function count(value: number): string {
   return value >= 100_000 ? SHORT.format(value) : COUNT.format(value);
+}
+
+/** So many of something. */
+export function counted(value: number, what: string): string {
+  return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
 }
 
 /** A span in the unit that reads best. */
@@ -29,6 +39,18 @@ export function ago(atMs: number, nowMs: number): string {
 /** A time of the day. */
 export function clock(atMs: number): string {
   return CLOCK.format(atMs);
+}
+
+/** A time on an axis whose marks are `stepMs` apart; one that begins a day names the day. */
+export function mark(atMs: number, stepMs: number): string {
+  const at = new Date(atMs);
+  if (at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0) return DAY.format(at);
+  return (stepMs < 60_000 ? CLOCK : MINUTE).format(at);
+}
+
+/** A day and time of the last days. */
+export function recently(atMs: number): string {
+  return RECENT.format(atMs);
 }
 
 /** A day and time. */

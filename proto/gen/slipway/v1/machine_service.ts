@@ -51,6 +51,8 @@ export interface MachineStatus {
     | undefined;
   /** Nothing new is placed on it (CordonMachine). */
   cordoned: boolean;
+  /** Its GPUs that pods hold, by uuid; those that workers hold are in ListWorkers. */
+  podGpuUuids: string[];
 }
 
 /** A page of the machines. */
@@ -223,7 +225,7 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
 };
 
 function createBaseMachineStatus(): MachineStatus {
-  return { machine: undefined, connected: false, seenTime: undefined, cordoned: false };
+  return { machine: undefined, connected: false, seenTime: undefined, cordoned: false, podGpuUuids: [] };
 }
 
 export const MachineStatus: MessageFns<MachineStatus> = {
@@ -239,6 +241,9 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     }
     if (message.cordoned !== false) {
       writer.uint32(32).bool(message.cordoned);
+    }
+    for (const v of message.podGpuUuids) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -288,6 +293,14 @@ export const MachineStatus: MessageFns<MachineStatus> = {
             message.cordoned = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.podGpuUuids.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -311,6 +324,7 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     message.connected = object.connected ?? false;
     message.seenTime = object.seenTime ?? undefined;
     message.cordoned = object.cordoned ?? false;
+    message.podGpuUuids = object.podGpuUuids?.map((e) => e) || [];
     return message;
   },
 };

@@ -2,6 +2,7 @@
 import type { EndpointView, PastView, Sample } from '../../../views.ts';
 import { Chart } from '../chart.tsx';
 import { Figure, Panel } from '../parts.tsx';
+import { Problems } from '../problems.tsx';
 import { useHistory } from '../use-history.ts';
 import { count, span } from '../words.ts';
 import { Workers } from './workers.tsx';
@@ -11,15 +12,16 @@ const BACK_MS = 30 * 60_000;
 
 /** The part. */
 export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
-  const { row, summary, oldestWaitMs, machines, nowMs } = view;
+  const { row, summary, problems, oldestWaitMs, machines, nowMs } = view;
   const samples = withDecisions(useHistory([row], past, nowMs).get(row.id) ?? [], view);
   const refusing = machines.filter(({ fits, reason }) => !fits && reason !== '');
   return (
     <>
+      <Problems problems={problems} />
       {summary !== '' && <p className="summary">{summary}</p>}
       <dl className="figures">
         <Figure label="In queue" value={row.type === 'LB' ? '–' : count(row.queued)} />
-        <Figure label="Oldest waits" value={span(oldestWaitMs)} />
+        <Figure label="Oldest waits" value={row.queued > 0 ? span(oldestWaitMs) : '–'} />
         <Figure label="Running" value={count(row.inProgress)} />
         <Figure label="Workers" value={`${row.workers.idle + row.workers.running} / ${row.workersMax}`} hint="ready, of at most" />
         <Figure label="Completed" value={count(row.completed)} />
@@ -29,7 +31,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
         <Chart label="Jobs that wait and run, and workers" times={samples.map(([atMs]) => atMs)} series={[
           { label: 'in queue', colour: '--queue', values: samples.map(([, queued]) => queued) },
           { label: 'running', colour: '--run', values: samples.map(([, , running]) => running) },
-          { label: 'workers', colour: '--good', values: samples.map(([, , , workers]) => workers), isStep: true },
+          { label: 'workers', colour: '--good', values: samples.map(([, , , workers]) => workers) },
         ]} />
       </Panel>
       <Workers view={view} />

@@ -1,10 +1,9 @@
 /** Code that calls an endpoint, to be copied. */
 import { useState } from 'react';
-import type { EndpointRow } from '../../../views.ts';
 import { Panel } from '../parts.tsx';
 
 /** The part. The key is never in it: whoever copies code puts it where it belongs. */
-export function Code({ row: { id, type } }: { row: EndpointRow }) {
+export function Code({ id, type }: { id: string; type: string }) {
   const { origin } = window.location;
   const samples = type === 'LB' ? balanced(origin, id) : queued(origin, id);
   return <>{samples.map(([title, text]) => <Sample key={title} title={title} text={text} />)}</>;

@@ -1,4 +1,5 @@
 /** What the scaler decided and why: what changed something, or gave another reason than before. */
+import { useState } from 'react';
 import type { DecisionView, EndpointView } from '../../../views.ts';
 import { Chart } from '../chart.tsx';
 import { Badge, Empty, Panel } from '../parts.tsx';
@@ -6,6 +7,8 @@ import { moment, span } from '../words.ts';
 
 /** The part. */
 export function Decisions({ view: { decisions, nowMs, row } }: { view: EndpointView }) {
+  const [isShort, setIsShort] = useState(false);
+  const shown = isShort ? decisions.filter(({ target, present }) => target !== present) : decisions;
   const oldFirst = decisions.toReversed();
   const there = row.workers.idle + row.workers.running + row.workers.initializing;
   if (decisions.length === 0) return <Panel title="Decisions"><Empty title="Nothing was decided in the last seven days." /></Panel>;
@@ -13,14 +16,17 @@ export function Decisions({ view: { decisions, nowMs, row } }: { view: EndpointV
     <>
       <Panel title="Wished, decided and present">
         <Chart label="Workers that the scaler wished for, decided on and had" times={[...oldFirst.map(({ atMs }) => atMs), nowMs]} series={[
-          { label: 'wished', colour: '--queue', isStep: true, values: [...oldFirst.map(({ wished }) => wished), oldFirst.at(-1)!.wished] },
-          { label: 'decided', colour: '--run', isStep: true, values: [...oldFirst.map(({ target }) => target), oldFirst.at(-1)!.target] },
-          { label: 'present', colour: '--good', isStep: true, values: [...oldFirst.map(({ present }) => present), there] },
+          { label: 'wished', colour: '--queue', values: [...oldFirst.map(({ wished }) => wished), oldFirst.at(-1)!.wished] },
+          { label: 'decided', colour: '--run', values: [...oldFirst.map(({ target }) => target), oldFirst.at(-1)!.target] },
+          { label: 'present', colour: '--good', values: [...oldFirst.map(({ present }) => present), there] },
         ]} />
       </Panel>
-      <Panel title="Decisions" aside="latest first">
+      <Panel title="Decisions, latest first" aside={
+        <label><input type="checkbox" checked={isShort} onChange={({ target }) => setIsShort(target.checked)} /> only those that start or end workers</label>
+      }>
+        {shown.length === 0 && <Empty title="None of them starts or ends a worker." />}
         <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
-          {decisions.map((decision) => <Decision key={decision.id} decision={decision} />)}
+          {shown.map((decision) => <Decision key={decision.id} decision={decision} />)}
         </ol>
       </Panel>
     </>

@@ -1,7 +1,6 @@
 /** Errors of the newest failed jobs, those that differ in numbers and ids only taken together; and how workers ended. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import type { EndpointView } from '../../../views.ts';
 import { errorText } from '../error-text.ts';
 import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { listJobs } from './job-list.ts';
@@ -10,10 +9,10 @@ import type { ListedJob } from './job-list.ts';
 const JOBS_MAX = 200;
 
 /** The part. */
-export function Errors({ id, view: { row } }: { id: string; view: EndpointView }) {
+export function Errors({ id, failed }: { id: string; failed: number }) {
   const { data, error, refetch } = useQuery({
     // Asked again when one more has failed.
-    queryKey: ['errors', id, row.failed],
+    queryKey: ['errors', id, failed],
     queryFn: async () => {
       const pages = await Promise.all(['FAILED', 'TIMED_OUT'].map((status) => listJobs(id, { status, limit: JOBS_MAX })));
       return pages.flatMap(({ requests }) => requests);

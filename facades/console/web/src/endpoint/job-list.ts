@@ -5,6 +5,8 @@ import { ask } from '../api.ts';
 export interface ListedJob {
   id: string;
   status: string;
+  /** ISO 8601. */
+  submittedAt: string;
   delayTime?: number;
   executionTime?: number;
   workerId?: string;

@@ -7,7 +7,7 @@ import { ask } from '../api.ts';
 import { errorText } from '../error-text.ts';
 import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
-import { count, span } from '../words.ts';
+import { count, recently, span } from '../words.ts';
 import { listJobs, STATES } from './job-list.ts';
 import type { JobPage, ListedJob } from './job-list.ts';
 
@@ -24,7 +24,7 @@ export function Jobs({ id }: { id: string }) {
   });
   const choose = (next: string): void => { setStatus(next); setCursors(['']); };
   return (
-    <Panel title="Jobs" aside={data && <span>{count(data.total)}{data.totalCapped ? ' and more' : ''}</span>}>
+    <Panel title="Jobs" aside={data && <span>{count(data.total)}{data.totalCapped ? ' and more' : ''} kept</span>}>
       <div className="tools">
         <label htmlFor="status">State</label>
         <select id="status" value={status} onChange={({ target }) => choose(target.value)}>
@@ -64,7 +64,8 @@ function Rows({ id, page: { requests } }: { id: string; page: JobPage }) {
     <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways">
       <table className="rows">
         <thead><tr>
-          <th>Job</th><th>State</th><th className="right">Waited</th><th className="right">Ran</th><th className="right">Put back</th><th>Worker</th>
+          <th>Job</th><th>State</th><th>Submitted</th><th className="right">Waited</th><th className="right">Ran</th><th className="right">Put back</th>
+          <th>Worker</th>
           <th>Error</th>
         </tr></thead>
         <tbody>{requests.map((job) => <Row key={job.id} id={id} job={job} />)}</tbody>
@@ -74,15 +75,17 @@ function Rows({ id, page: { requests } }: { id: string; page: JobPage }) {
 }
 
 function Row({ id, job }: { id: string; job: ListedJob }) {
+  const error = job.error === undefined ? '' : errorText(job.error).message;
   return (
     <tr>
       <th scope="row"><Link href={`/endpoints/${id}/jobs/${job.id}`}><code>{job.id}</code></Link></th>
       <td><Badge word={job.status} /></td>
+      <td>{recently(Date.parse(job.submittedAt))}</td>
       <td className="right number">{span(job.delayTime)}</td>
       <td className="right number">{span(job.executionTime)}</td>
       <td className="right number">{job.retries ?? 0}</td>
       <td><code>{job.workerId ?? '–'}</code></td>
-      <td className="error">{job.error === undefined ? '' : errorText(job.error).message.slice(0, 120)}</td>
+      <td className="error" title={error}>{error.slice(0, 120)}</td>
     </tr>
   );
 }

@@ -6,7 +6,7 @@ import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { moment } from '../words.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
-  CreateEndpoint: 'made', UpdateEndpoint: 'changed', RestartEndpoint: 'workers replaced by hand', UpdateTemplate: 'its template changed',
+  CreateEndpoint: 'made, with all its settings', UpdateEndpoint: 'changed', RestartEndpoint: 'workers replaced by hand', UpdateTemplate: 'its template changed',
 };
 /** As many as the service gives at once. */
 const PAGE = 50;
@@ -31,7 +31,7 @@ export function Releases({ id }: { id: string }) {
               {isNew ? null : <Badge word="no worker replaced" />} {WORDS[action] ?? action}
               <p className="hint">
                 <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time> · {keyId === 'root' ? 'the operator' : <>key <code>{keyId}</code></>}
-                {fields.length > 0 && <> · {fields.join(', ')}</>}
+                {fields.length > 0 && action !== 'CreateEndpoint' && <> · {fields.join(', ')}</>}
               </p>
             </li>
           ))}

@@ -49,6 +49,9 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
               isFixed={field.fixed || !mayChange} onChange={(value) => change(field.name, value)} />
           ))}
         </div>
+        {names.length > 0 && (
+          <p className="body outlook" role="status"><strong>What will happen:</strong> {outlook(fields, names)}</p>
+        )}
         <div className="more">
           <button type="button" className="main" disabled={names.length === 0 || save.isPending} onClick={() => save.mutate()}>Save</button>
           <button type="button" disabled={names.length === 0} onClick={() => setChanges({})}>Put back</button>
@@ -64,6 +67,13 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
       {mayChange && <End id={id} name={String(values['name'] ?? id)} />}
     </>
   );
+}
+
+/** What saving does. What it would have done to scaling, the model tells. */
+function outlook(fields: readonly FieldView[], names: readonly string[]): string {
+  const replacing = names.filter((name) => fields.some((field) => field.name === name && !field.inPlace));
+  if (replacing.length === 0) return 'No worker is replaced; it counts from the scaler’s next turn and for jobs that come.';
+  return `The endpoint gets a new version, for ${replacing.join(', ')}: its workers finish what they hold, and others take their place.`;
 }
 
 /** Core deletes an endpoint only when it is to have no workers. */

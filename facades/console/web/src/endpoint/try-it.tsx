@@ -6,6 +6,7 @@ import { StreamView } from '../job/stream-view.tsx';
 import { OutputView } from '../job/output-view.tsx';
 import { Empty, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
+import { InputForm } from './input-form.tsx';
 
 const EXAMPLE = '{\n  "prompt": "a lighthouse at dusk"\n}';
 
@@ -13,6 +14,7 @@ const EXAMPLE = '{\n  "prompt": "a lighthouse at dusk"\n}';
 export function TryIt({ id }: { id: string }) {
   const kept = `slipway-input-${id}`;
   const [text, setText] = useState(() => sessionStorage.getItem(kept) ?? EXAMPLE);
+  const [isForm, setIsForm] = useState(false);
   const [fault, setFault] = useState('');
   const [job, setJob] = useState('');
   const [end, setEnd] = useState('');
@@ -26,16 +28,25 @@ export function TryIt({ id }: { id: string }) {
     setEnd('');
     await sendText<{ id: string }>(`/api/v2/${id}/run`, `{"input":${text}}`).then((sent) => setJob(sent.id), (error: Error) => setFault(error.message));
   };
+  const choice = (
+    <><label htmlFor="written-as">as</label>
+      <select id="written-as" value={isForm ? 'form' : 'json'} onChange={({ target }) => { setIsForm(target.value === 'form'); setFault(''); }}>
+        <option value="json">JSON</option><option value="form">a form</option>
+      </select></>
+  );
   return (
     <div className="columns">
-      <Panel title="Input">
-        <div className="body">
-          <label htmlFor="input">The handler’s input, as JSON</label>
-          <textarea
-            id="input" className="code" rows={14} spellCheck={false} value={text} onChange={({ target }) => setText(target.value)}
-            aria-invalid={fault !== ''} aria-describedby={fault === '' ? undefined : 'fault'}
-            onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void send(); }}
-          />
+      <Panel title="Input" aside={choice}>
+        <div className="body" onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void send(); }}>
+          {isForm ? <InputForm text={text} onChange={setText} /> : (
+            <>
+              <label htmlFor="input">The handler’s input, as JSON</label>
+              <textarea
+                id="input" className="code" rows={14} spellCheck={false} value={text} onChange={({ target }) => setText(target.value)}
+                aria-invalid={fault !== ''} aria-describedby={fault === '' ? undefined : 'fault'}
+              />
+            </>
+          )}
           {fault !== '' && <p id="fault" role="alert" className="failure">{fault}</p>}
           <p><button type="button" className="main" onClick={() => void send()}>Send</button> <span className="hint">or Ctrl+Enter</span></p>
         </div>

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import type { EndpointView, WorkerView } from '../../../views.ts';
 import { Badge, Empty, Panel } from '../parts.tsx';
+import { plainText } from '../worker-text.ts';
 import { ago, clock, span } from '../words.ts';
 import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
 import type { Lane, Phase } from './worker-lanes.ts';
@@ -26,7 +27,7 @@ export function Workers({ view }: { view: EndpointView }) {
             {ended.map(({ count, exitCode, lastLine, lastEndedMs, reason }) => (
               <li key={`${exitCode} ${lastLine}`}>
                 <Badge word={`${count} ×`} tone="bad" /> {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}
-                <pre className="viewer" tabIndex={0}>{reason || lastLine}</pre>
+                <pre className="viewer" tabIndex={0}>{plainText(reason || lastLine)}</pre>
               </li>
             ))}
           </ul>
@@ -105,10 +106,11 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
   const busyMs = timeIn('busy', phases, fromMs);
   const frozenMs = timeIn('frozen', phases, fromMs);
   const holds = capacity > 0 ? `holds ${held} of ${Math.max(capacity, held)}` : '';
+  const start = endedMs > 0 ? 'never ready, ended after' : 'starting for';
   const parts = [
-    readyMs === 0 ? `${endedMs > 0 ? 'never ready' : 'starting for'} ${span((endedMs || nowMs) - createdMs)}` : `ready after ${span(readyMs - createdMs)}`,
+    readyMs === 0 ? `${start} ${span((endedMs || nowMs) - createdMs)}` : `ready after ${span(readyMs - createdMs)}`,
     busyMs > 0 ? `busy ${span(busyMs)}` : '', frozenMs > 0 ? `frozen ${span(frozenMs)}` : '',
-    ...(endedMs > 0 ? [`ended ${ago(endedMs, nowMs)}`] : [holds, `version ${version}`, sdkVersion, reason]),
+    ...(endedMs > 0 ? [`ended ${ago(endedMs, nowMs)}`] : [holds, `version ${version}`, sdkVersion, plainText(reason)]),
   ];
   return (
     <li className="hint">

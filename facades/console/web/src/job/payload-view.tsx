@@ -1,18 +1,22 @@
 /**
  * What a job was given or gave, whatever its size: it stays a Blob, which browsers keep outside of the page's memory, and only the part that is shown is
- * ever made into text. What is small is laid out to be read.
+ * ever made into text, laid out to be read.
  */
 import { useEffect, useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { askBlob } from '../api.ts';
+import { Blocks } from '../blocks.tsx';
 import { Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { bytes } from '../words.ts';
+import { laidOut, textOf } from './lay-out.ts';
 
-/** Up to here JSON is laid out to be read, in bytes. */
-const LAID_OUT_MAX = 200_000;
+/** What is no larger is shown as a whole, in bytes. */
+const WHOLE_MAX = 200_000;
 const PART = 100_000;
 /** More than this nobody reads in a page. */
 const SHOWN_MAX = 10 * PART;
+/** What is nested deeply grows when it is laid out: so many characters for each byte at most. */
+const GROWTH_MAX = 5;
 /** The record in front of an output: an error may stand in it. */
 const RECORD_MAX = 2_000_000;
 
@@ -43,21 +47,18 @@ export function PayloadView({ title, path, name, version, find = whole }: Payloa
 }
 
 function Shown({ payload, title }: { payload: Blob; title: string }) {
-  const [wanted, setWanted] = useState(PART);
+  const [wanted, setWanted] = useState(payload.size <= WHOLE_MAX ? payload.size : PART);
   const [text, setText] = useState<string>();
-  const isLaidOut = payload.size <= LAID_OUT_MAX;
   useEffect(() => {
     let isWanted = true;
-    const show = (found: string): void => { if (isWanted) setText(found); };
-    void (isLaidOut ? payload.text().then(laidOut) : firstOf(payload, wanted)).then(show);
+    void firstOf(payload, wanted).then((part) => { if (isWanted) setText(textOf(part) ?? laidOut(part, wanted * GROWTH_MAX)); });
     return () => { isWanted = false; };
-  }, [payload, wanted, isLaidOut]);
+  }, [payload, wanted]);
   if (text === undefined) return <Loading />;
-  const isAll = isLaidOut || wanted >= payload.size;
   return (
     <>
-      <pre className="viewer" tabIndex={0} aria-label={title}>{text}</pre>
-      {!isAll && (
+      <Blocks text={text} label={title} />
+      {wanted < payload.size && (
         <div className="more">
           {wanted < SHOWN_MAX && <button type="button" onClick={() => setWanted(wanted + PART)}>Show more</button>}
           <span className="hint">the first {bytes(wanted)} of {bytes(payload.size)}; “Download” has all of it</span>
@@ -83,11 +84,6 @@ export async function outputOf(record: Blob): Promise<Blob> {
   const at = head.indexOf(mark);
   if (at < 0) return new Blob();
   return record.slice(new TextEncoder().encode(head.slice(0, at + mark.length)).length, -1, 'application/json');
-}
-
-function laidOut(json: string): string {
-  const value = JSON.parse(json) as unknown;
-  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
 }
 
 function save(payload: Blob, name: string): void {

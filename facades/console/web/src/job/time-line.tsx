@@ -1,5 +1,6 @@
 /** A job from its submission on: waiting, running, and what became of each attempt. */
 import { Badge, Panel } from '../parts.tsx';
+import { plainText } from '../worker-text.ts';
 import { moment, span } from '../words.ts';
 
 /** What the feed of a job tells. */
@@ -56,24 +57,32 @@ export function TimeLine({ view }: { view: JobView }) {
             <p className="hint">waited {span(waited)}{why.attempt > 0 && why.state !== 'IN_QUEUE' ? `, ran ${span(ran)} on ${workerId ?? 'a worker'}` : ''}</p>
           </div>
         </li>
-        {why.attempts.map((attempt) => (
-          <li className="lane" key={attempt.attempt}>
-            <div>Attempt {attempt.attempt} {attempt.lostAt !== undefined && <Badge word="lost" tone="bad" />}</div>
-            <div>
-              {attempt.lostAt !== undefined && (
-                <div className="bar" aria-hidden="true">
-                  <i className="bad" style={{ left: percent(Math.min(whole, Math.max(0, Date.parse(attempt.lostAt) - submitMs))) }} />
-                </div>
-              )}
-              <p className="hint">
-                worker {attempt.workerId}{attempt.machine ? ` on ${attempt.machine}` : ''}{attempt.workerAlive ? ', still there' : ''}
-                {attempt.cause ? ` · ${attempt.cause}` : ''}{attempt.exitCode === undefined ? '' : ` · exit code ${attempt.exitCode}`}
-              </p>
-              {attempt.reason !== '' && <pre className="viewer" tabIndex={0}>{attempt.reason}</pre>}
-            </div>
-          </li>
-        ))}
+        {why.attempts.map((attempt) => <Attempt key={attempt.attempt} attempt={attempt} submitMs={submitMs} whole={whole} />)}
       </ul>
     </Panel>
+  );
+}
+
+/** When it was lost, and then how its worker ended. How a worker ended later is nothing to an attempt that it finished. */
+function Attempt({ attempt: { attempt, workerId, workerAlive, machine, lostAt, cause, exitCode, reason }, submitMs, whole }: {
+  attempt: AttemptView; submitMs: number; whole: number;
+}) {
+  const isLost = lostAt !== undefined;
+  const atMs = isLost ? Math.min(whole, Math.max(0, Date.parse(lostAt) - submitMs)) : 0;
+  const told = [
+    `worker ${workerId}${machine ? ` on ${machine}` : ''}${workerAlive ? ', still there' : ''}`, cause ?? '',
+    isLost ? `lost ${span(atMs)} after the submission` : '', isLost && exitCode !== undefined ? `exit code ${exitCode}` : '',
+  ];
+  return (
+    <li className="lane">
+      <div>Attempt {attempt} {isLost && <Badge word="lost" tone="bad" />}</div>
+      <div>
+        {isLost && (
+          <div className="bar" aria-hidden="true"><i className="bad" style={{ left: `calc(${(atMs / whole * 100).toFixed(2)}% - 3px)` }} /></div>
+        )}
+        <p className="hint">{told.filter((part) => part !== '').join(' · ')}</p>
+        {isLost && reason !== '' && <pre className="viewer" tabIndex={0} aria-label={`The end of worker ${workerId}`}>{plainText(reason)}</pre>}
+      </div>
+    </li>
   );
 }

@@ -11,37 +11,61 @@ import { Settings } from '../endpoint/settings.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
 import { useLive } from '../live.ts';
 import type { Live } from '../live.ts';
-import { Away, Badge, Empty, Failed, Loading, Trail } from '../parts.tsx';
-import { useIsOperator } from '../session.tsx';
+import { useHereInSight } from '../use-here-in-sight.ts';
+import { Away, Badge, Empty, Loading, Refused, Trail } from '../parts.tsx';
+import { useIsOperator, useSession } from '../session.tsx';
 
 const TABS = [
   ['activity', 'Activity'], ['decisions', 'Scaling'], ['jobs', 'Jobs'], ['errors', 'Errors'], ['try', 'Try it'], ['settings', 'Settings'],
   ['releases', 'Releases'], ['code', 'Code'],
 ] as const;
 /** Load-balancing endpoints have no jobs. */
-const QUEUE_ONLY = ['jobs', 'errors', 'try'];
+const OF_QUEUE: readonly string[] = ['jobs', 'errors', 'try'];
+const OF_JOBS: readonly string[] = [...OF_QUEUE, 'code'];
 
 /** The page. */
 export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
   const live = useLive<EndpointView>(`?endpoint=${encodeURIComponent(id)}`);
   const { view, ended, away } = live;
-  if (useIsOperator()) return <Empty title="Endpoints belong to accounts.">Sign in with a key of the account to see this one.</Empty>;
-  if (ended !== '') return <><h1>Endpoint</h1><Failed error={ended} /></>;
-  if (!view) return <><h1>Endpoint</h1><Loading /></>;
+  const { jobs } = useSession();
+  const trail = <Trail steps={[{ text: 'Overview', to: '/' }, { text: view?.row.name ?? id }]} />;
+  if (useIsOperator()) {
+    return (
+      <>{trail}<h1>Endpoint</h1>
+        <section className="panel"><Empty title="Endpoints belong to accounts.">Sign in with a key of the account to see this one.</Empty></section></>
+    );
+  }
+  if (ended?.status === 401 && jobs !== 'none') {
+    return (
+      <>{trail}
+        <div className="title"><h1>Endpoint</h1><code className="id">{id}</code></div>
+        <Tabs id={id} tab={OF_JOBS.includes(tab) ? tab : 'jobs'} names={OF_JOBS} />
+        <JobsPart tab={tab} id={id} failed={0} />
+        <p className="hint">This key is for jobs alone: how the endpoint is doing takes a key that may read endpoints.</p>
+      </>
+    );
+  }
+  if (ended) return <>{trail}<Refused title="Endpoint" why={ended} /></>;
+  if (!view) return <>{trail}<h1>Endpoint</h1><Loading /></>;
   const { row } = view;
-  const tabs = TABS.filter(([name]) => row.type === 'QB' || !QUEUE_ONLY.includes(name));
   return (
     <>
-      <Trail steps={[{ text: 'Overview', to: '/' }, { text: row.name }]} />
+      {trail}
       <div className="title"><h1>{row.name}</h1><code className="id">{id}</code><Badge word={row.type === 'LB' ? 'load balancing' : 'queue'} /></div>
       <Away text={away} />
-      <nav className="tabs" aria-label="Parts of this endpoint">
-        {tabs.map(([name, text]) => (
-          <Link key={name} href={`/endpoints/${id}/${name}`} {...(name === tab ? { 'aria-current': 'page' as const } : {})}>{text}</Link>
-        ))}
-      </nav>
+      <Tabs id={id} tab={tab} names={TABS.map(([name]) => name).filter((name) => row.type === 'QB' || !OF_QUEUE.includes(name))} />
       <Part tab={tab} id={id} live={live} view={view} />
     </>
+  );
+}
+
+function Tabs({ id, tab, names }: { id: string; tab: string; names: readonly string[] }) {
+  return (
+    <nav className="tabs" aria-label="Parts of this endpoint" ref={useHereInSight()}>
+      {TABS.filter(([name]) => names.includes(name)).map(([name, text]) => (
+        <Link key={name} href={`/endpoints/${id}/${name}`} {...(name === tab ? { 'aria-current': 'page' as const } : {})}>{text}</Link>
+      ))}
+    </nav>
   );
 }
 
@@ -49,12 +73,20 @@ function Part({ tab, id, live, view }: { tab: string; id: string; live: Live<End
   switch (tab) {
     case 'activity': return <Activity view={view} past={live.past} />;
     case 'decisions': return <Decisions view={view} />;
-    case 'jobs': return <Jobs id={id} />;
-    case 'errors': return <Errors id={id} view={view} />;
-    case 'try': return <TryIt id={id} />;
     case 'settings': return <Settings id={id} />;
     case 'releases': return <Releases id={id} />;
-    case 'code': return <Code row={view.row} />;
+    case 'code': return <Code id={id} type={view.row.type} />;
+    case 'jobs': case 'errors': case 'try': return <JobsPart tab={tab} id={id} failed={view.row.failed} />;
     default: return <Empty title="There is no such part of an endpoint." />;
+  }
+}
+
+/** What a key for jobs alone may see too. */
+function JobsPart({ tab, id, failed }: { tab: string; id: string; failed: number }) {
+  switch (tab) {
+    case 'errors': return <Errors id={id} failed={failed} />;
+    case 'try': return <TryIt id={id} />;
+    case 'code': return <Code id={id} type="QB" />;
+    default: return <Jobs id={id} />;
   }
 }

@@ -10,7 +10,7 @@ import { PayloadView } from '../job/payload-view.tsx';
 import { StreamView } from '../job/stream-view.tsx';
 import { Webhooks } from '../job/webhooks.tsx';
 import { useLive } from '../live.ts';
-import { Away, Badge, Failed, Figure, Loading, Panel, Trail } from '../parts.tsx';
+import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
 import { useSession } from '../session.tsx';
 import { count, span } from '../words.ts';
 
@@ -20,17 +20,20 @@ const RETRIED = ['FAILED', 'TIMED_OUT'];
 /** The page. */
 export default function JobPage({ endpointId, jobId }: { endpointId: string; jobId: string }) {
   const { view, away, ended } = useLive<JobView>(`?${new URLSearchParams({ endpoint: endpointId, job: jobId })}`);
-  if (ended !== '') return <><h1>Job</h1><Failed error={`${ended} Results are kept for half an hour after a job ends.`} /></>;
-  if (!view) return <><h1>Job</h1><Loading /></>;
+  const trail = (
+    <Trail steps={[
+      { text: 'Overview', to: '/' }, { text: 'Endpoint', to: `/endpoints/${endpointId}` }, { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
+      { text: 'Job' },
+    ]} />
+  );
+  if (ended) return <>{trail}<Refused title="Job" why={ended}>Results are kept for half an hour after a job ends.</Refused></>;
+  if (!view) return <>{trail}<h1>Job</h1><Loading /></>;
   const { why } = view;
   const path = `/api/endpoints/${endpointId}/jobs/${jobId}`;
   const isFinal = FINAL.includes(why.state);
   return (
     <>
-      <Trail steps={[
-        { text: 'Overview', to: '/' }, { text: 'Endpoint', to: `/endpoints/${endpointId}` }, { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
-        { text: 'Job' },
-      ]} />
+      {trail}
       <div className="title">
         <h1><code>{jobId}</code></h1><Badge word={why.state} />
         <Actions endpointId={endpointId} jobId={jobId} state={why.state} />
@@ -40,7 +43,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       <dl className="figures">
         {why.queuePosition > 0 && <Figure label="Place in the queue" value={count(why.queuePosition)} />}
         <Figure label="Waited" value={span(view.delayMs ?? why.waitedMs)} />
-        <Figure label="Ran" value={span(view.executionMs)} />
+        <Figure label="Ran" value={span(view.executionMs ?? ranUntilNow(view))} />
         <Figure label="Attempt" value={why.attempt || '–'} />
         <Figure label="Lost attempts" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
       </dl>
@@ -51,6 +54,11 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       <Parts path={path} endpointId={endpointId} jobId={jobId} isLive={why.state === 'IN_PROGRESS'} />
     </>
   );
+}
+
+/** Of a job that runs. */
+function ranUntilNow({ nowMs, submitMs, delayMs, why: { state } }: JobView): number | undefined {
+  return state === 'IN_PROGRESS' && submitMs !== undefined && delayMs !== undefined ? Math.max(0, nowMs - submitMs - delayMs) : undefined;
 }
 
 /** What is read only when somebody wants it: most jobs stream nothing, inputs may be large. Of a job that runs, its stream and logs are shown at once. */

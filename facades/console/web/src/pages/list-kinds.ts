@@ -11,8 +11,12 @@ export interface Kind {
   first?: { order: string; descending: boolean };
   /** All is shown: there is nothing to search. */
   isWhole?: boolean;
-  /** What there would be, and how one gets it. */
+  /** Columns that tell the operator alone something. */
+  ofOperator?: readonly string[];
+  /** What there would be. */
   empty: string;
+  /** How one gets it by the command line. */
+  command?: string;
   /** The form that makes one; what has a form can be changed or deleted too. */
   form?: 'template' | 'volume' | 'registry' | 'pod' | 'key' | 'account' | 'price';
 }
@@ -25,36 +29,38 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   templates: {
     title: 'Templates', path: '/api/templates', columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
     orders: { name: 'name', imageName: 'image', isServerless: 'kind' }, first: NEWEST,
-    form: 'template', empty: 'Templates say what workers and pods run: npx slipway templates create --help.',
+    form: 'template', empty: 'Templates say what workers and pods run.', command: 'npx slipway templates create --help',
   },
   pods: {
     title: 'Pods', path: '/api/pods', columns: ['name', 'id', 'desiredStatus', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
     orders: { name: 'name', desiredStatus: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' }, first: NEWEST,
-    form: 'pod', empty: 'Pods are processes that go on running: npx slipway pods create --help.',
+    form: 'pod', empty: 'Pods are processes that go on running.', command: 'npx slipway pods create --help',
   },
   volumes: {
     title: 'Network volumes', path: '/api/volumes', columns: ['name', 'id', 'size', 'dataCenterId', 'created'],
     orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' }, first: NEWEST,
-    form: 'volume', empty: 'Network volumes outlive workers and pods: npx slipway volumes create --help.',
+    form: 'volume', empty: 'Network volumes outlive workers and pods.', command: 'npx slipway volumes create --help',
   },
   registries: {
     title: 'Registry credentials', path: '/api/registries', columns: ['name', 'id', 'created'], orders: { name: 'name', created: 'created' }, first: NEWEST,
-    form: 'registry', empty: 'With them machines pull private images: npx slipway registry-auths create --help.',
+    form: 'registry', empty: 'With them machines pull private images.', command: 'npx slipway registry-auths create --help',
   },
   keys: {
     title: 'Keys', path: '/api/keys', columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
-    orders: { name: 'name', may: 'scope', created: 'created' }, first: NEWEST, form: 'key', empty: 'npx slipway keys create --help',
+    orders: { name: 'name', may: 'scope', created: 'created' }, first: NEWEST, form: 'key', ofOperator: ['belongsTo'],
+    empty: 'Keys let programs and people in.', command: 'npx slipway keys create --help',
   },
   audit: {
     title: 'Audit', path: '/api/audit', columns: ['time', 'action', 'subject', 'fields', 'key', 'account'], orders: { time: 'time' },
-    first: { order: 'time', descending: true }, empty: 'Nothing was changed yet.',
+    first: { order: 'time', descending: true }, ofOperator: ['account'], empty: 'Nothing was changed yet.',
   },
   accounts: {
     title: 'Accounts', path: '/api/accounts', columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],
-    orders: { name: 'name', created: 'created' }, form: 'account', empty: 'npx slipway accounts create --help',
+    orders: { name: 'name', created: 'created' }, form: 'account',
+    empty: 'Accounts own endpoints and their jobs.', command: 'npx slipway accounts create --help',
   },
   prices: {
     title: 'Prices', path: '/api/prices', columns: ['item', 'usdPerHour'], orders: {}, isWhole: true, form: 'price',
-    empty: 'What has no price costs nothing: npx slipway prices set --help',
+    empty: 'What has no price costs nothing.', command: 'npx slipway prices set --help',
   },
 };

@@ -11,13 +11,14 @@ import type { Editable } from '../edit.tsx';
 import { Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { NewAccount, Price, Quota } from '../operator-forms.tsx';
-import { Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { Empty, Failed, Loading } from '../parts.tsx';
 import { PodActions } from '../pod-actions.tsx';
 import { Remove } from '../remove.tsx';
 import { RowsTable } from '../rows-table.tsx';
 import type { Row } from '../rows-table.tsx';
-import { useSession } from '../session.tsx';
+import { useIsOperator, useSession } from '../session.tsx';
 import { useListing } from '../use-listing.ts';
+import { count } from '../words.ts';
 import { KINDS } from './list-kinds.ts';
 import type { Kind } from './list-kinds.ts';
 
@@ -32,7 +33,9 @@ export default function ListPage({ kind }: { kind: string }) {
 }
 
 function List({ kind }: { kind: Kind }) {
-  const { title, path, columns, empty, form, orders, first } = kind;
+  const { title, path, form, orders, first, ofOperator = [] } = kind;
+  const isOperator = useIsOperator();
+  const columns = kind.columns.filter((column) => isOperator || !ofOperator.includes(column));
   const mayChange = useSession().manage === 'write' && form !== undefined;
   const listing = useListing(first);
   const { data, error, refetch } = useQuery({
@@ -43,17 +46,24 @@ function List({ kind }: { kind: Kind }) {
   return (
     <>
       <div className="title"><h1>{title}</h1>{mayChange && <div className="actions"><New form={form} /></div>}</div>
-      <Panel title={title} aside={data && `${data.rows.length}${data.next === '' && listing.page === 1 ? '' : ' on this page'}`}>
+      <section className="panel">
         {data && (data.rows.length > 0 || isSearched) && (
-          <Search listing={listing} isWhole={kind.isWhole}><Take kind={kind} query={listing.query} /></Search>
+          <Search listing={listing} isWhole={kind.isWhole}>
+            <Take kind={kind} query={listing.query} />
+            <span className="hint">{count(data.rows.length)}{data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}</span>
+          </Search>
         )}
         {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
           : data.rows.length > 0 ? <RowsTable rows={data.rows} columns={columns} name={title} listing={listing} orders={orders} actions={actions} />
-            : isSearched ? <Empty title="None has that in it." /> : <Empty title="There is none."><code>{empty}</code></Empty>}
+            : isSearched ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
         {data && <Pages listing={listing} next={data.next} />}
-      </Panel>
+      </section>
     </>
   );
+}
+
+function Nothing({ kind: { empty, command }, mayChange }: { kind: Kind; mayChange: boolean }) {
+  return <Empty title="There is none."><p>{empty}</p>{mayChange && command && <p>Make one above, or by <code>{command}</code></p>}</Empty>;
 }
 
 /** All that fits, not only the page that is shown. */
@@ -74,7 +84,7 @@ function Take({ kind: { title, path, columns }, query }: { kind: Kind; query: st
   };
   return (
     <>
-      <button type="button" onClick={() => { take().then(() => setFailure(''), (error: Error) => setFailure(error.message)); }}>Take as CSV</button>
+      <button type="button" onClick={() => { take().then(() => setFailure(''), (error: Error) => setFailure(error.message)); }}>Download CSV</button>
       {failure !== '' && <span role="alert" className="failure">{failure}</span>}
     </>
   );

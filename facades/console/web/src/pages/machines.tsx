@@ -7,7 +7,7 @@ import { GpuMap } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
 import { Head, Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
-import { Away, Badge, Failed, Loading, Panel } from '../parts.tsx';
+import { Away, Badge, Loading, Panel, Refused } from '../parts.tsx';
 import { useListing } from '../use-listing.ts';
 import { ago, mib } from '../words.ts';
 
@@ -15,8 +15,8 @@ import { ago, mib } from '../words.ts';
 export default function MachinesPage() {
   const listing = useListing({ order: 'name', descending: false });
   const { view, away, ended } = useLive<OverviewView>(`?${listing.query}`);
-  if (ended !== '') return <Failed error={ended} />;
-  if (!view) return <Loading />;
+  if (ended) return <Refused title="Machines" why={ended} />;
+  if (!view) return <><h1>Machines</h1><Loading /></>;
   const machines = view.machines ?? [];
   return (
     <>
@@ -35,7 +35,7 @@ export default function MachinesPage() {
               <Head listing={listing} text="Heard" by="seen" />
               <th className="right">Workers</th><Head listing={listing} text="Processors" by="processors" className="right" />
               <Head listing={listing} text="Memory" by="memory" className="right" /><th>Engine</th>
-              <th>Agent</th><th><span className="spoken">Actions</span></th>
+              <th>Agent</th><th className="acts"><span className="spoken">Actions</span></th>
             </tr></thead>
             <tbody>{machines.map((machine) => <Row key={machine.id} machine={machine} nowMs={view.nowMs} />)}</tbody>
           </table>
@@ -64,13 +64,13 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
       <td className="right number">{machine.memoryMib ? mib(machine.memoryMib) : '–'}</td>
       <td>{machine.engine || 'none'}</td>
       <td>{machine.agentVersion}</td>
-      <td>
+      <td className="acts"><span className="choices">
         <button type="button" onClick={cordon} title={cordoned ? 'Work may go there again' : 'Nothing new goes there; what runs goes on'}>
           {cordoned ? 'Let work in' : 'Drain'}
         </button>
         {!connected && <Forget id={id} name={name} />}
         {failure && <span role="alert" className="failure">{failure}</span>}
-      </td>
+      </span></td>
     </tr>
   );
 }

@@ -1,11 +1,13 @@
 /** The first page: what there is, how it goes, what is wrong. */
 import { lazy, Suspense } from 'react';
+import type { FormEvent } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { EndpointRow, OverviewView, Problem, Sample } from '../../../views.ts';
+import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
 import { DialogButton } from '../dialog.tsx';
 import { GpuMap } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
-import { Away, Badge, Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
+import { Away, Badge, Empty, Figure, Loading, Panel, Refused } from '../parts.tsx';
+import { Problems } from '../problems.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
 import { Sparkline } from '../sparkline.tsx';
 import { Head, Pages, Search } from '../listing-parts.tsx';
@@ -22,18 +24,37 @@ export function Overview() {
   const { view, past, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   const isOperator = useIsOperator();
   const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0);
-  if (ended !== '') return <Failed error={ended} again={() => window.location.reload()} />;
+  if (ended) return <><Refused title="Overview" why={ended} />{ended.status === 401 && <OpenById />}</>;
   return (
     <>
       <div className="title"><h1>Overview</h1>{!isOperator && <NewEndpoint />}</div>
       <Away text={away} />
       {view ? <>
-        <Problems problems={view.problems} />
+        {view.problems.length === 0 && <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>}
+        <Problems problems={view.problems} hasLinks />
         {view.machines ? <Machines view={view} listing={listing} /> : <Endpoints view={view} history={history} listing={listing} />}
         <Pages listing={listing} next={view.next} />
       </> : <Loading />}
       {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
     </>
+  );
+}
+
+/** A key for jobs alone lists no endpoints, but may see the jobs of one that it names. */
+function OpenById() {
+  const [, go] = useLocation();
+  if (useSession().jobs === 'none') return null;
+  const open = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const id = String(new FormData(event.currentTarget).get('endpoint') ?? '').trim();
+    if (id !== '') go(`/endpoints/${encodeURIComponent(id)}/jobs`);
+  };
+  return (
+    <Panel title="Jobs of an endpoint">
+      <form className="tools plain body" onSubmit={open}>
+        <label htmlFor="endpoint">Endpoint</label> <input id="endpoint" name="endpoint" placeholder="its id" required /> <button type="submit">Open</button>
+      </form>
+    </Panel>
   );
 }
 
@@ -47,21 +68,6 @@ function NewEndpoint() {
         {(close) => <Suspense><Create kind="endpoint" onClose={close} onDone={(id) => go(`/endpoints/${id}`)} /></Suspense>}
       </DialogButton>
     </div>
-  );
-}
-
-function Problems({ problems }: { problems: readonly Problem[] }) {
-  if (problems.length === 0) return <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>;
-  return (
-    <Panel title="Wrong now" aside={<span className="number">{problems.length}</span>}>
-      <ul className="problems">
-        {problems.map(({ level, name, path, text }) => (
-          <li key={`${path} ${text}`} className={level}>
-            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} /> <Link href={path}>{name}</Link> <span>{text}</span>
-          </li>
-        ))}
-      </ul>
-    </Panel>
   );
 }
 
@@ -97,7 +103,8 @@ function Endpoints({ view: { endpoints, next }, history, listing }: {
         <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
           <table className="rows">
             <thead><tr>
-              <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th><th>Last minutes</th>
+              <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th>
+              <th>Last minutes: <span className="of-queue">queue</span>, <span className="of-run">running</span></th>
               <Head listing={listing} text="Workers" by="workers_max" />
               <th className="right">Completed</th><th className="right">Failed</th>
             </tr></thead>
@@ -158,11 +165,11 @@ function Machines({ view, listing }: { view: OverviewView; listing: Listing }) {
     <>
       <dl className="figures">
         <Figure label="Machines" value={`${machines.filter(({ connected }) => connected).length} / ${machines.length}`} hint="connected, of all that joined" />
-        <Figure label="GPUs in use" value={`${gpus.filter(({ workerId }) => workerId !== '').length} / ${gpus.length}`} />
+        <Figure label="GPUs in use" value={`${gpus.filter(({ heldBy }) => heldBy !== '').length} / ${gpus.length}`} />
         <Figure label="GPUs unhealthy" value={gpus.filter(({ unhealthy }) => unhealthy !== '').length} />
         <Figure label="Workers" value={count(machines.reduce((total, { workers }) => total + workers, 0))} />
       </dl>
-      <GpuMap machines={machines} />
+      <GpuMap machines={machines} hasLink />
     </>
   );
 }

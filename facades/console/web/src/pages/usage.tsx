@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { UsageRecordView, UsageView } from '../../../views.ts';
 import { ask } from '../api.ts';
-import { BarChart } from '../bar-chart.tsx';
+import { BarChart, periodsOf } from '../bar-chart.tsx';
 import { saveCsv } from '../csv.ts';
 import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
 import { useIsOperator } from '../session.tsx';
@@ -51,16 +51,17 @@ export default function UsagePage() {
         {choose('in', hours, RANGES.map(([range, text]) => [range, text]), setHours)}
         {choose('by', by, groups.map((group) => [group, GROUP_WORDS[group]!]), setBy)}
       </div>
-      {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : <Shown records={data.records} bucket={bucket} />}
+      {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : <Shown usage={data} bucket={bucket} />}
     </>
   );
 }
 
-function Shown({ records, bucket }: { records: readonly UsageRecordView[]; bucket: string }) {
+function Shown({ usage: { records, startMs, endMs }, bucket }: { usage: UsageView; bucket: string }) {
   const [page, setPage] = useState(0);
   if (records.length === 0) return <Panel title="Usage"><Empty title="Nothing ran in that time." /></Panel>;
   const amount = records.reduce((sum, each) => sum + each.amount, 0);
   const billedMs = records.reduce((sum, each) => sum + each.billedMs, 0);
+  const chart = { records, bucket, periods: periodsOf(startMs, endMs, bucket), names: namesOf(records) };
   const newest = records.toReversed();
   const at = Math.min(page, Math.ceil(newest.length / PAGE) - 1);
   return (
@@ -70,15 +71,13 @@ function Shown({ records, bucket }: { records: readonly UsageRecordView[]; bucke
         <Figure label="Groups" value={count(new Set(records.map(({ group }) => group)).size)} />
       </dl>
       {amount > 0 && (
-        <Panel title={`US dollars a ${bucket}`}><BarChart records={records} of={({ amount: usd }) => usd} text={dollars} label="Cost" bucket={bucket} /></Panel>
+        <Panel title={`Cost a ${bucket}`}><BarChart {...chart} of={({ amount: usd }) => usd} text={dollars} label="Cost" /></Panel>
       )}
-      <Panel title={`Hours a ${bucket}`}>
-        <BarChart records={records} of={(each) => each.billedMs / 3_600_000} text={(hours) => span(hours * 3_600_000)} label="Time" bucket={bucket} />
-      </Panel>
-      <Panel title="Sums" aside={<button type="button" onClick={() => saveCsv('usage', records.map((each) => ({ ...each })), TAKEN)}>Take as CSV</button>}>
+      <Panel title={`Time a ${bucket}`}><BarChart {...chart} of={(each) => each.billedMs} text={span} label="Time" /></Panel>
+      <Panel title="Sums" aside={<button type="button" onClick={() => saveCsv('usage', records.map((each) => ({ ...each })), TAKEN)}>Download CSV</button>}>
         <div className="scroll" tabIndex={0} role="region" aria-label="Sums, scrolls sideways">
           <table className="rows">
-            <thead><tr><th>From</th><th>Of</th><th>Id</th><th className="right">Time</th><th className="right">US dollars</th></tr></thead>
+            <thead><tr><th>From (UTC)</th><th>Of</th><th>Id</th><th className="right">Time</th><th className="right">Cost</th></tr></thead>
             <tbody>
               {newest.slice(at * PAGE, (at + 1) * PAGE).map((each) => (
                 <tr key={`${each.time} ${each.group}`}>
@@ -102,6 +101,16 @@ function Shown({ records, bucket }: { records: readonly UsageRecordView[]; bucke
   );
 }
 
+/** What costs most first, then what runs longest: the same order, and so the same colours, in every chart. */
+function namesOf(records: readonly UsageRecordView[]): string[] {
+  const sums = new Map<string, [usd: number, ms: number]>();
+  for (const { name, amount, billedMs } of records) {
+    const [usd, ms] = sums.get(name) ?? [0, 0];
+    sums.set(name, [usd + amount, ms + billedMs]);
+  }
+  return [...sums].sort(([, a], [, b]) => b[0] - a[0] || b[1] - a[1]).map(([name]) => name);
+}
+
 function dollars(amount: number): string {
-  return amount === 0 ? '0' : amount < 0.01 ? amount.toFixed(5) : amount.toFixed(2);
+  return `$${amount === 0 ? '0' : amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
 }

@@ -1,0 +1,70 @@
+/**
+ * Much text in pieces, each laid out by itself: browsers take long for a text of a million characters, and anew for each that is added to it. Pieces out of
+ * sight cost nothing (styles/parts.css).
+ */
+import { memo, useEffect, useRef } from 'react';
+
+/** A piece. */
+export interface Block {
+  /** Stays the same while others before it are let go. */
+  key: number;
+  text: string;
+}
+
+/** A piece ends with the first line that ends behind this, or in the middle of a line that is too long, in characters. */
+const BLOCK = 8_000;
+const LINE_MAX = 40_000;
+
+/** With more at the end, and no more than so many characters at all: the oldest pieces are let go. */
+export function withMore(blocks: readonly Block[], text: string, charactersMax: number): readonly Block[] {
+  const last = blocks.at(-1) ?? { key: 0, text: '' };
+  const grown = [...blocks.slice(0, -1), ...cut(last.text + text.slice(-charactersMax), last.key)];
+  let characters = grown.reduce((sum, block) => sum + block.text.length, 0);
+  while (grown.length > 1 && characters > charactersMax) characters -= grown.shift()!.text.length;
+  return grown;
+}
+
+function cut(text: string, firstKey: number): Block[] {
+  const blocks: Block[] = [];
+  let rest = text;
+  while (rest.length > BLOCK) {
+    const line = rest.indexOf('\n', BLOCK) + 1;
+    const end = line > 0 && line <= LINE_MAX ? line : LINE_MAX;
+    if (end >= rest.length) break;
+    blocks.push({ key: firstKey + blocks.length, text: rest.slice(0, end) });
+    rest = rest.slice(end);
+  }
+  return [...blocks, { key: firstKey + blocks.length, text: rest }];
+}
+
+const Piece = memo(({ text }: { text: string }) => <span className="block">{text}</span>);
+
+/** Pieces that are all there. */
+export function Blocks({ text, label }: { text: string; label: string }) {
+  return <pre className="viewer" tabIndex={0} aria-label={label}>{cut(text, 0).map(({ key, text: piece }) => <Piece key={key} text={piece} />)}</pre>;
+}
+
+/** Pieces that become more. Whoever looks at the end goes on seeing the end. */
+export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; label: string; otherwise: string }) {
+  const place = useRef<HTMLPreElement>(null);
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    if (isAtEnd.current && place.current) place.current.scrollTop = place.current.scrollHeight;
+  }, [blocks]);
+  return (
+    <pre
+      className="viewer" ref={place} tabIndex={0} aria-label={label} aria-live="off"
+      onScroll={({ currentTarget: seen }) => { isAtEnd.current = seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40; }}
+    >{blocks.length === 0 ? otherwise : blocks.map(({ key, text }) => <Piece key={key} text={text} />)}</pre>
+  );
+}
+
+/** Calls once before the next time that the page is drawn, however often it was asked to; never while nobody sees the page. */
+export function onNextFrame(call: () => void): () => void {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    requestAnimationFrame(() => { isAsked = false; call(); });
+  };
+}

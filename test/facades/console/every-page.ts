@@ -1,0 +1,70 @@
+/** Every page at the widths of a desk and a phone, in the light and in the dark, with what each kind of key sees. */
+import type { Test } from 'tap';
+import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import type { BrowserParts } from './list-pages.ts';
+
+const WIDTHS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 800 } };
+
+/** Adds the tests. */
+export function everyPage(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
+  t.test('every page, at both widths, in both colours', async (t) => {
+    const jobs = endpointJobs(system, id);
+    const { id: done } = await jobs.runSync({ mode: 'value', value: 1 });
+    const failed = await jobs.run({ mode: 'throw', message: 'as asked' });
+    await jobs.settled(failed);
+    const { accountId } = await call(system.clients.access, 'createAccount', { name: 'empty' }, system.rootKey);
+    const permissions = { management: Permission.UNSPECIFIED, jobs: Permission.READ_WRITE };
+    const ofJobs = { name: 'jobs', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions };
+    const { secret: jobsKey } = await call(system.clients.keys, 'createKey', ofJobs, system.key);
+    const tabs = ['activity', 'decisions', 'jobs', 'errors', 'try', 'settings', 'releases', 'code'].map((tab) => `endpoints/${id}/${tab}`);
+    const aJob = `endpoints/${id}/jobs/${done}`;
+    const lists = ['templates', 'pods', 'volumes', 'registries', 'keys', 'usage', 'audit'];
+    const nowhere = ['endpoints/nosuch', `endpoints/${id}/jobs/nosuch`, 'nosuch', 'no/such/page'];
+    const seen: [key: string, paths: string[]][] = [
+      [system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],
+      [system.rootKey, ['', 'machines', 'accounts', 'prices', 'usage', 'keys', 'audit', tabs[0]!]],
+      // Nothing is there.
+      [await system.newKey(KeyScope.ALL, accountId), ['', ...lists]],
+      // What it may not see.
+      [jobsKey, ['', 'keys', ...tabs.slice(2, 5), aJob]],
+      [await system.newKey(KeyScope.READ_ONLY), ['', tabs[4]!, tabs[5]!, 'templates']],
+    ];
+    for (const [key, paths] of seen) {
+      const page = await open(t);
+      await signIn(page, key);
+      for (const path of paths) {
+        // Within the page, as its links go.
+        await page.evaluate(`history.pushState(null, '', '/console/${path}')`);
+        await page.locator('main h1').first().waitFor();
+        await page.locator('main .loading').first().waitFor({ state: 'detached' });
+        for (const [width, viewport] of Object.entries(WIDTHS)) {
+          await page.setViewportSize(viewport);
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme });
+            await inspect(t, page, `/${path}, ${width}, ${colorScheme}`);
+          }
+        }
+      }
+      await page.context().close();
+    }
+  });
+
+  t.test('a key for jobs alone sees the jobs of an endpoint that it names', async (t) => {
+    const permissions = { management: Permission.UNSPECIFIED, jobs: Permission.READ_WRITE };
+    const wanted = { name: 'jobs alone', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions };
+    const { secret } = await call(system.clients.keys, 'createKey', wanted, system.key);
+    const page = await open(t);
+    await signIn(page, secret);
+    await page.getByText('This key may not see that.').waitFor();
+    t.equal(await page.getByRole('link', { name: 'Templates' }).count(), 0, 'it is offered no page that it may not see');
+    await page.getByLabel('Endpoint').fill(id);
+    await page.keyboard.press('Enter');
+    await page.getByRole('rowheader').first().waitFor();
+    await page.getByRole('link', { name: 'Try it' }).click();
+    await page.getByLabel(/as JSON/).fill('{"mode": "value", "value": "by a key for jobs"}');
+    await page.keyboard.press('Control+Enter');
+    await page.getByLabel('Output', { exact: true }).getByText('by a key for jobs').waitFor();
+  });
+}

@@ -1,0 +1,34 @@
+/** JSON as the console lays it out: nothing but blanks is added, whatever it is cut off in. */
+import fc from 'fast-check';
+import t from 'tap';
+import { laidOut, textOf } from '../../../facades/console/web/src/job/lay-out.ts';
+
+t.test('what is laid out is the same value', async () => {
+  fc.assert(fc.property(fc.jsonValue(), fc.boolean(), (value, isWide) => {
+    const json = JSON.stringify(value, undefined, isWide ? 1 : 0);
+    return JSON.stringify(JSON.parse(laidOut(json, Infinity))) === JSON.stringify(JSON.parse(json));
+  }));
+});
+
+t.test('cut off anywhere, it is the beginning of what the whole is', async (t) => {
+  const json = '{"a":[1,2],"b":{"c":[],"d":{}},"e":"x, {y} \\"z\\"","f":[[1],[2]]}';
+  const whole = laidOut(json, Infinity).replaceAll(/\s/g, '');
+  for (let length = 1; length < json.length; length += 1) {
+    const part = laidOut(json.slice(0, length), Infinity).replaceAll(/\s/g, '');
+    t.ok(whole.startsWith(part) && part.length > 0, `${length} characters`);
+  }
+});
+
+t.test('lines and rows', async (t) => {
+  t.equal(laidOut('{"a":1.50,"b":[1,2],"c":[[1],{}],"d":[]}', Infinity), '{\n  "a": 1.50,\n  "b": [1, 2],\n  "c": [\n    [1],\n    {}\n  ],\n  "d": []\n}');
+  const rows = laidOut(JSON.stringify(Array.from({ length: 300 }, (_, place) => place)), Infinity).split('\n');
+  t.ok(rows.length < 20 && rows.every((row) => row.length < 110), 'a list of numbers is no line each');
+  t.ok(laidOut('['.repeat(3_000), 10_000).length < 20_000, 'what is nested grows no further than asked');
+});
+
+t.test('a text that is all there is, also when its end is missing', async (t) => {
+  t.equal(textOf('"a\\nb"'), 'a\nb');
+  t.equal(textOf('"a\\u00'), 'a');
+  t.equal(textOf('"a\\'), 'a');
+  t.equal(textOf('{"a":"b"}'), undefined);
+});
