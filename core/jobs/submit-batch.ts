@@ -41,7 +41,7 @@ interface Placed {
 }
 
 /** Callers hear UNAVAILABLE after this many milliseconds without a database. */
-const PERSIST_MS_MAX = 3_000;
+export const PERSIST_MS_MAX = 3_000;
 
 export class SubmitBatch {
   readonly #options: SubmitBatchOptions;

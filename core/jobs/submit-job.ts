@@ -5,8 +5,10 @@ import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
+import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
 import type { NewJob } from '../store/submission-store.ts';
+import { persist } from '../store/transient.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { Submission } from './job-engine.ts';
@@ -14,6 +16,7 @@ import { prepareJob } from './prepare-job.ts';
 import type { KeyHashes, PreparedJob, PrepareOptions } from './prepare-job.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { ReadJob } from './read-job.ts';
+import { PERSIST_MS_MAX } from './submit-batch.ts';
 import type { SubmitBatch } from './submit-batch.ts';
 
 /** What submitting needs. */
@@ -25,6 +28,7 @@ export interface SubmitJobOptions extends PrepareOptions {
   reads: ReadJob;
   /** Checks of what users send, by account. */
   checks: SlicedWork;
+  tasks: TaskGroup;
   /** Default: nobody counts. */
   meter?: EngineMeter;
   random: Random;
@@ -76,8 +80,10 @@ export class SubmitJob {
   }
 
   async #storeKeyed(job: NewJob, hashes: KeyHashes): Promise<Job> {
-    const { stores, batch, random, reads } = this.#options;
-    const result = await stores.submissions.insertKeyed({ job, ...hashes }, random.uuid());
+    const { stores, batch, clock, random, tasks, reads } = this.#options;
+    // Said again it finds what it made itself.
+    const insert = () => stores.submissions.insertKeyed({ job, ...hashes }, random.uuid());
+    const result = await persist(insert, { clock, random, forMs: PERSIST_MS_MAX, signal: tasks.signal });
     if (result.is === 'reused') {
       throw new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Use a new key for a new job.');
     }

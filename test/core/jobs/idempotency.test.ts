@@ -1,6 +1,7 @@
 /** The Idempotency-Key: one job for one key, also when many ask at once, until that job is gone. */
 import t from 'tap';
 import { never, outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
 const { engine, sql, stores, replicas } = engines;
@@ -63,4 +64,26 @@ t.test('the key itself is not stored', async (t) => {
   await calls.submit(submission(endpointId, { idempotencyKey: 'my secret order' }));
   const [row] = await sql<{ key_hash: Buffer }[]>`SELECT key_hash FROM idempotency_key WHERE endpoint_id = ${endpointId}`;
   t.equal(row!.key_hash.length, 32);
+});
+
+t.test('a connection that is cut while the job of a key is stored: it is stored once, and the caller hears of it', async (t) => {
+  const endpointId = await engines.endpoint();
+  const keyed = submission(endpointId, { idempotencyKey: 'cut' });
+  const waiting = () => sql<{ pid: number }[]>`
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%idempotency_key%'`;
+  let submitted: ReturnType<typeof calls.submit> | undefined;
+  await sql.begin(async (holder) => {
+    await holder`LOCK TABLE idempotency_key IN EXCLUSIVE MODE`;
+    submitted = calls.submit(keyed);
+    submitted.catch(() => undefined);
+    const [{ pid }] = await waitFor('it to wait', async () => {
+      const [first] = await waiting();
+      return first && [first] as const;
+    });
+    await sql`SELECT pg_terminate_backend(${pid})`;
+    await waitFor('it to be gone', async () => (await waiting()).every((other) => other.pid !== pid));
+  });
+  const { id } = await submitted!;
+  t.equal((await calls.submit(keyed)).id, id);
+  t.same([...await sql`SELECT id FROM job WHERE endpoint_id = ${endpointId}`], [{ id }]);
 });
