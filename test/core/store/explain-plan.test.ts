@@ -1,0 +1,51 @@
+/** What an explanation reads must not grow with the queue. Counted in index entries and rows, not in time. */
+import t from 'tap';
+import { JOBS_AHEAD_MAX } from '../../../core/domain/explanation.ts';
+import { ExplainStore } from '../../../core/store/explain-store.ts';
+import { RunningJobs } from '../../../core/store/running-jobs.ts';
+import { startEngines } from '../../helpers/job-engine.ts';
+
+t.setTimeout(120_000);
+
+const engines = await startEngines(t, { idle: true });
+const { sql, database, stores } = engines;
+const explains = new ExplainStore(database, new RunningJobs(database, 0));
+/** Entries besides those of the jobs that are counted ahead of one. */
+const OTHERS_MAX = 200;
+
+async function read(): Promise<number> {
+  await Promise.all(Array.from({ length: 8 }, () => database.hot`SELECT pg_stat_force_next_flush() FROM pg_sleep(0.01)`));
+  await Promise.all(Array.from({ length: 8 }, () => sql`SELECT pg_stat_force_next_flush() FROM pg_sleep(0.01)`));
+  const [row] = await sql<{ n: number }[]>`
+    SELECT ((SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname LIKE 'job%')
+      + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname LIKE 'job%'))::bigint AS n`;
+  return row!.n;
+}
+
+t.test('of an endpoint and of the last job in its queue', async (t) => {
+  const endpointId = await engines.endpoint();
+  for (const queued of [15_000, 60_000]) {
+    await sql`
+      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
+      SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+      FROM generate_series(1, ${queued}::int - (SELECT count(*)::int FROM job WHERE endpoint_id = ${endpointId}))`;
+    await stores.counts.recount();
+    const [last] = await sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId} ORDER BY position DESC LIMIT 1`;
+    const asked: Record<string, [entriesMax: number, ask: () => Promise<unknown>]> = {
+      'the endpoint': [OTHERS_MAX, async () => {
+        t.equal((await explains.endpoint(endpointId))!.sample.demand.queued, 1, 'as many as its scaler asks about');
+        t.equal((await explains.queueLength(endpointId)).queued, queued);
+      }],
+      'the last job': [JOBS_AHEAD_MAX + OTHERS_MAX, async () => {
+        t.equal((await explains.job({ endpointId, jobId: last!.id }))!.queuePosition, JOBS_AHEAD_MAX + 1, 'behind at least so many');
+      }],
+    };
+    for (const [what, [entriesMax, ask]] of Object.entries(asked)) {
+      await ask();
+      const before = await read();
+      await ask();
+      const entries = await read() - before;
+      t.ok(entries <= entriesMax, `${what} beside ${queued} queued jobs: ${entries} entries`);
+    }
+  }
+});
