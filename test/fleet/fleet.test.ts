@@ -24,7 +24,7 @@ const began = Date.now();
 const said = (text: string): void => { t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`); };
 /** Jobs of small accounts, beside a flood and without. */
 const TRICKLE = 60;
-const ROUNDS_MAX = 3;
+const ROUNDS_MAX = 4;
 const PATIENCE_MS = 150_000;
 const PAUSE_MS = 250;
 
