@@ -1,4 +1,4 @@
-/** Part `traces`: what recording 10 % of the traces costs. Two stacks run side by side and are loaded in turns, so that both meet the same machine. */
+/** Part `traces`: what recording 10 % of the traces costs. Two stacks run side by side and are loaded at the same time, so that both meet the same machine. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Bench } from './bench.ts';
@@ -49,15 +49,14 @@ export async function measureTraces(bench: Bench): Promise<Figure[]> {
   const plain = await startSide(bench, {});
   const traced = await startSide(bench, { OTEL_EXPORTER_OTLP_ENDPOINT: url, SLIPWAY_TRACE_PERCENT: String(PERCENT) });
   try {
-    bench.say(`POST /runsync, ${CONNECTIONS} connections, with and without traces, in turns`);
-    for (const side of [plain, traced, plain, traced]) await side.run(bench.options.seconds);
+    bench.say(`POST /runsync, ${CONNECTIONS} connections each, with and without traces, at the same time`);
+    const pair = async (): Promise<{ plain: number; traced: number }> => {
+      const [without, withTraces] = await Promise.all([plain, traced].map((side) => side.run(bench.options.seconds)));
+      return { plain: without!, traced: withTraces! };
+    };
+    for (let warm = 0; warm < 2; warm += 1) await pair();
     const pairs: { plain: number; traced: number }[] = [];
-    for (let pair = 0; pair < bench.options.rounds * PAIRS_PER_ROUND; pair += 1) {
-      // Who is first changes, so that neither always meets the other's leavings.
-      const first = pair % 2 === 0 ? await plain.run(bench.options.seconds) : 0;
-      const other = await traced.run(bench.options.seconds);
-      pairs.push({ plain: first || await plain.run(bench.options.seconds), traced: other });
-    }
+    for (let left = bench.options.rounds * PAIRS_PER_ROUND; left > 0; left -= 1) pairs.push(await pair());
     const cost = median(pairs.map((pair) => pair.traced / pair.plain));
     const cpu = { plain: median(pairs.map((pair) => pair.plain)), traced: median(pairs.map((pair) => pair.traced)) };
     bench.say(`pairs: ${pairs.map((pair) => (pair.traced / pair.plain).toFixed(3)).join(' ')}`);

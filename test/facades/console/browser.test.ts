@@ -24,7 +24,7 @@ const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 
 t.setTimeout(600_000);
 t.test('the console in a browser', { skip: whyNoChromium(), timeout: 600_000 }, async (t) => {
-  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x4' } });
+  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x8' } });
   const id = await system.createEndpoint({ command: jsHandler('all.js') });
   const jobs = endpointJobs(system, id);
   await jobs.runSync({ mode: 'value', value: 'made by the console’s test' });

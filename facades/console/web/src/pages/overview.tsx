@@ -91,7 +91,7 @@ function Endpoints({ view: { endpoints, next }, history, listing }: {
   return (
     <>
       <dl className="figures">
-        <Figure label="Endpoints" value={count(endpoints.length)} />
+        <Figure label={isPart ? 'Endpoints shown' : 'Endpoints'} value={count(endpoints.length)} />
         <Figure label="In queue" value={count(sum(({ queued }) => queued))} />
         <Figure label="Running" value={count(sum(({ inProgress }) => inProgress))} />
         <Figure label="Workers" value={count(sum(({ workers }) => workers.idle + workers.running))} />
