@@ -13,9 +13,12 @@ const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const NO_TRACE = '0'.repeat(32);
 const NO_SPAN = '0'.repeat(16);
 const SAMPLED = 1;
-/** Spans wait no longer than this before they are sent, and for so many milliseconds at the end. */
-const SEND_MS = 1_000;
+/** Spans wait no longer than this before they are sent, and for so many milliseconds at the end. What is sent costs by the request, not by the span. */
+const SEND_MS = 4_000;
 const FAREWELL_MS = 2_000;
+/** Spans of a request, and those that may wait: of more none is kept. A span is about 500 bytes, of which a collector takes 4 MiB at once. */
+const SENT_MAX = 2_048;
+const WAITING_MAX = 8_192;
 /** Links of one batch. */
 const LINKS_MAX = 128;
 /** Jobs of recorded traces whose end is waited for; of more the first are forgotten, and their outcomes stand in no span. */
@@ -146,7 +149,9 @@ export class Tracing extends BaseService {
       resource: resourceFromAttributes({ 'service.name': this.#options.service, 'service.namespace': 'slipway' }),
       // What is not recorded never comes here.
       sampler: new sdk.AlwaysOnSampler(),
-      spanProcessors: [new sdk.BatchSpanProcessor({ exporter, scheduledDelayMillis: SEND_MS, exportTimeoutMillis: FAREWELL_MS })],
+      spanProcessors: [new sdk.BatchSpanProcessor({
+        exporter, scheduledDelayMillis: SEND_MS, exportTimeoutMillis: FAREWELL_MS, maxExportBatchSize: SENT_MAX, maxQueueSize: WAITING_MAX,
+      })],
     });
     this.#api = api;
     this.#tracer = this.#provider.getTracer('slipway');
