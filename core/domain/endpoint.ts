@@ -58,7 +58,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   workersMin: { default: 0, min: 0, max: 10_000, inPlace: true },
   workersMax: { default: 3, min: 0, max: 10_000, inPlace: true },
   idleTimeoutSeconds: { default: 5, min: 1, max: 3_600, inPlace: true },
-  scalerType: { default: 'QUEUE_DELAY', inPlace: true },
+  scalerType: { default: 'QUEUE_DELAY', conditional: true, inPlace: true },
   scalerValue: { default: 4, min: 1, max: 1_000_000, inPlace: true },
   executionTimeoutMs: { default: 600_000, min: 5_000, max: 604_800_000, inPlace: true },
   flashBootType: { default: 'OFF', inPlace: true },
@@ -68,7 +68,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   retryLimit: { default: 2, min: 0, max: 10, inPlace: true },
   retryHandlerErrors: { default: false, inPlace: true },
   // Of a queue-based endpoint at most 100; of a load-balancing one 100 by default (checkByType, LB_DEFAULTS).
-  workerConcurrency: { default: 1, min: 1, max: 1_000 },
+  workerConcurrency: { default: 1, conditional: true, min: 1, max: 1_000 },
   allowedCudaVersions: { default: [] },
 };
 

@@ -92,8 +92,8 @@ export interface SettingRule<Value> {
   /** Bounds of a number, both allowed. */
   min?: number;
   max?: number;
-  /** A template may give it: the default counts only where none does, so that no client may fill it in. */
-  byTemplate?: true;
+  /** A pod's template or an endpoint's type may give it: the default counts only where none does, so that no client may fill it in. */
+  conditional?: true;
   /** It can change without replacing workers (docs/management.md#endpoints); a change of any other raises the version. */
   inPlace?: true;
 }

@@ -48,8 +48,8 @@ export interface Rule {
   readonly default?: unknown;
   readonly min?: number;
   readonly max?: number;
-  /** A template may give it, so that no body may fill the default in. */
-  readonly byTemplate?: boolean;
+  /** A pod's template or an endpoint's type may give it, so that no body may fill the default in. */
+  readonly conditional?: boolean;
   /** A change of it replaces no worker and resets no pod. */
   readonly inPlace?: boolean;
 }

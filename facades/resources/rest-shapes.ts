@@ -20,7 +20,8 @@ export function bodyMembers(table: Table, { creates = false } = {}): Record<stri
     const schema = member(kind, about, { ...rule, min: rest.min ?? rule.min! });
     return [rest.name, creates && required ? schema : optional(schema)];
   }));
-  const known = shown.filter(({ rule }) => rule.default !== undefined && !rule.byTemplate);
+  // An empty environment is what leaving it out means; generators of Python clients give up on a body with an object for a default.
+  const known = shown.filter(({ kind, rule }) => rule.default !== undefined && !rule.conditional && kind.is !== 'variables');
   return creates ? withDefaults(members, Object.fromEntries(known.map(({ kind, rule, rest }) => [rest.name, asJson(kind, rule.default)]))) : members;
 }
 

@@ -10,7 +10,7 @@ import { describe } from '../field.ts';
 const CONCURRENCY = 'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, then by default 100';
 const ENV = 'Environment of the workers, over the template\'s.';
 const SCALER = 'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs, or requests of '
-  + 'type LB, which takes no other and has it by default. SLO, an extension: as few workers as let 95 of 100 jobs wait at most scalerValue seconds.';
+  + 'type LB, which takes no other. SLO, an extension: as few workers as let 95 of 100 jobs wait at most scalerValue seconds.';
 
 /** All that an owner chooses. The secret that signs webhook calls is nobody's to read, and no public surface takes it. */
 type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'throttledReason' | 'cannotRunReason' | 'webhookSecret'>;
@@ -70,7 +70,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   scalerType: {
     kind: { is: 'word', words: { QUEUE_DELAY: ScalerType.QUEUE_DELAY, REQUEST_COUNT: ScalerType.REQUEST_COUNT, SLO: ScalerType.SLO }, prefix: 'SCALER_TYPE_' },
-    rest: { name: 'scalerType', in: SCALER, out: SCALER },
+    rest: { name: 'scalerType', in: `${SCALER} Default {default}, of type LB REQUEST_COUNT.`, out: SCALER },
     graphql: { name: 'scalerType', in: '', out: 'QUEUE_DELAY, REQUEST_COUNT, or SLO, an extension; of type LB the second.' },
     cli: { option: '--scaler <type>', about: 'queue-delay (default), request-count or slo; of type LB request-count only' },
   },
