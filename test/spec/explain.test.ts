@@ -50,6 +50,18 @@ t.test('an endpoint and a job that waits there, over HTTP and on the command lin
   t.match(await cli.run('decisions', endpoint.id, '--what-if', 'color=red'), { code: 2, stderr: /workersMin, workersMax/ });
 });
 
+t.test('the last lines of a crashed worker are lines on the command line, and the last of them is in the sentence', async (t) => {
+  const command = [process.execPath, '-e', 'console.log("loading"); console.log("KeyError: weights"); process.exit(3)'];
+  const id = await system.createEndpoint({ command, fields: { workersMin: 0 } });
+  await system.request('POST', `/v2/${id}/run`, { input: {} });
+  const { stdout } = await waitFor('the crash to be told', async () => {
+    const asked = await cli.run('why', id);
+    return asked.stdout.includes('crashed:') && asked;
+  });
+  t.match(stdout, /crashed \(.* Its last lines: … KeyError: weights\)\./);
+  t.match(stdout, /crashed: .* Its last lines:\n {4}loading\n {4}KeyError: weights\n/);
+});
+
 t.test('ids of another account say as little as ids of nobody, over HTTP, on the command line and by gRPC', async (t) => {
   const { clients, rootKey, url } = system;
   const { accountId } = await call(clients.access, 'createAccount', { name: 'stranger' }, rootKey);

@@ -57,7 +57,7 @@ function showJob(cli: Cli, { summary, attempts, endpoint }: JobExplanation): voi
 }
 
 function attemptText({ attempt, workerId, exitCode, reason, workerAlive, cause, machine, lostTime }: AttemptExplanation, nowMs: number): string {
-  const lost = lostTime ? ` came to nothing ${ago(lostTime, nowMs)}: ${printable(cause)}\n  Its worker` : ': its worker';
+  const lost = lostTime ? ` came to nothing ${ago(lostTime, nowMs)}: ${printableLines(cause, '    ')}\n  Its worker` : ': its worker';
   const where = machine === '' ? '' : ` on ${printable(machine)}`;
   const end = workerAlive ? 'is there' : `has ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}`;
   return `attempt ${attempt}${lost} ${workerId}${where} ${end}${reason === '' ? '' : `: ${printableLines(reason, '    ')}`}`;
