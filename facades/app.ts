@@ -53,6 +53,7 @@ import { requestIds } from './plugins/request-id.ts';
 import { traceRequests } from './plugins/request-trace.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
+import { schemaFault } from './plugins/schema-fault.ts';
 import { handleUnknownRoutes, refusePath, refuseUnknown } from './plugins/unknown-route.ts';
 import type { JobParts } from './jobs/job-parts.ts';
 import { logs } from './queue/logs.ts';
@@ -237,6 +238,7 @@ function buildApp(config: FacadeConfig, { sessions, routing, forms, random }: Ap
     },
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
     schemaController: lazySchemas(),
+    schemaErrorFormatter: schemaFault,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     clientErrorHandler: refuseBrokenRequest,
     frameworkErrors: (error, request, reply) => {

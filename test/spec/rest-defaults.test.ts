@@ -156,3 +156,9 @@ t.test('a template for pods is refused, with what to do', async (t) => {
     + 'POST /v1/templates with isServerless true and name that';
   t.match((await system.request('POST', '/v1/endpoints', { templateId: ofPods })).json, { status: 400, code: 'invalid_request', message });
 });
+
+t.test('a word that is none of those allowed is refused, with these', async (t) => {
+  const refusal = async (method: string, path: string, body?: object) => (await system.request(method, `/v1/${path}`, body)).json['message'];
+  t.equal(await refusal('POST', 'endpoints', { templateId, scalerType: 'FOO' }), 'body/scalerType must be one of QUEUE_DELAY, REQUEST_COUNT, SLO');
+  t.equal(await refusal('GET', 'billing/endpoints?bucketSize=decade'), 'querystring/bucketSize must be one of hour, day, week, month, year');
+});
