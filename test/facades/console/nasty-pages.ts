@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { longestTaskMs } from '../../helpers/page-tasks.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 /** Longer than this and one feels it, in milliseconds. */
@@ -102,12 +103,11 @@ function workersText(t: Test, { system, browser, open, signIn, inspect }: Browse
     t.match(log, 'bell\u2407');
     t.match(log, /saying x{3993} …\n/, 'and no more of a line than one can read');
     t.notMatch(log, /[\u001b\r]|elsewhere/);
-    const { atEnd, images } = await page.evaluate(`(() => {
+    await waitFor('the end to be in sight', async () => await page.evaluate(`(() => {
       const seen = document.querySelector('pre[aria-label=Logs]');
-      return { atEnd: seen.scrollHeight - seen.scrollTop - seen.clientHeight, images: document.images.length };
-    })()`) as { atEnd: number; images: number };
-    t.ok(atEnd < 40, `the end is in sight: ${atEnd}`);
-    t.equal(images, 0, 'nothing of it is HTML');
+      return seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40;
+    })()`) as boolean);
+    t.equal(await page.evaluate('document.images.length'), 0, 'nothing of it is HTML');
     await inspect(t, page, 'a talkative job');
     await system.endWorkers(talker.id);
   });

@@ -48,13 +48,23 @@ export function Blocks({ text, label }: { text: string; label: string }) {
 export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; label: string; otherwise: string }) {
   const place = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
+  const top = useRef(0);
   useEffect(() => {
-    if (isAtEnd.current && place.current) place.current.scrollTop = place.current.scrollHeight;
+    const goToEnd = (): void => { if (isAtEnd.current && place.current) place.current.scrollTop = place.current.scrollHeight; };
+    goToEnd();
+    // What came into sight by that may be higher than it was taken for.
+    const again = requestAnimationFrame(goToEnd);
+    return () => cancelAnimationFrame(again);
   }, [blocks]);
   return (
     <pre
       className="viewer" ref={place} tabIndex={0} aria-label={label} aria-live="off"
-      onScroll={({ currentTarget: seen }) => { isAtEnd.current = seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40; }}
+      onScroll={({ currentTarget: seen }) => {
+        // Whoever goes up leaves the end; a text that grows leaves nobody.
+        if (seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40) isAtEnd.current = true;
+        else if (seen.scrollTop < top.current) isAtEnd.current = false;
+        top.current = seen.scrollTop;
+      }}
     >{blocks.length === 0 ? otherwise : blocks.map(({ key, text }) => <Piece key={key} text={text} />)}</pre>
   );
 }
