@@ -51,7 +51,7 @@ t.test('an image where no engine is', async (t) => {
 t.test('a command where the operator allows none', async (t) => {
   await system.startAgent(undefined, { SLIPWAY_AGENT_ALLOW_COMMANDS: 'false', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1', SLIPWAY_AGENT_NAME: 'rack' });
   const id = await endpointOf({ imageName: '', dockerStartCmd: jsHandler('all.js') }, { dataCenterIds: ['EU-RO-1'], workersMin: 1 });
-  await waitFor('the reason', async () => /allows commands: 1 machine allows no commands; 2 machines are elsewhere/
+  await waitFor('the reason', async () => /allows commands in EU-RO-1: 1 machine allows no commands; 2 machines are elsewhere/
     .test(String((await health(id))['cannotRunReason'])));
   const { clients, rootKey } = system;
   const { workers } = await call(clients.jobs, 'getHealth', { endpointId: id }, rootKey);
