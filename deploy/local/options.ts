@@ -33,7 +33,9 @@ const PORT_MAX = 65_535;
 const HANDLER_ENDINGS = ['.py', '.js', '.mjs', '.ts', '.mts'];
 
 /** What `--help` prints. A file of its own, because bootstrap.mjs prints it before anything is installed. */
-export const HELP = readFileSync(join(import.meta.dirname, 'start-help.txt'), 'utf8');
+export function helpText(): string {
+  return readFileSync(join(import.meta.dirname, 'start-help.txt'), 'utf8');
+}
 
 /** Where things are when the options do not say. */
 export interface OptionDefaults {
@@ -72,7 +74,7 @@ function parse(args: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${HELP}`);
+    throw new UsageError(`${(error as Error).message}\n\n${helpText()}`);
   }
 }
 

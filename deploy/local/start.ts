@@ -6,7 +6,7 @@ import { Launcher } from './launcher.ts';
 import type { LocalSystem } from './launcher.ts';
 import { exampleCurl } from './example-request.ts';
 import { shellQuote } from './local-env.ts';
-import { HELP, readOptions, UsageError } from './options.ts';
+import { helpText, readOptions, UsageError } from './options.ts';
 import { Progress } from './progress.ts';
 import { ProcessError } from './supervised-process.ts';
 
@@ -48,7 +48,7 @@ async function main(): Promise<number> {
   const progress = new Progress(systemClock);
   const options = readOptions(process.argv.slice(2), { root, callerDir });
   if (options === 'help') {
-    progress.say(HELP);
+    progress.say(helpText());
     return 0;
   }
   const launcher = new Launcher({ options, root, env: process.env, progress });

@@ -9,7 +9,7 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { HELP, readOptions } from '../../deploy/local/options.ts';
+import { helpText, readOptions } from '../../deploy/local/options.ts';
 import type { LocalOptions } from '../../deploy/local/options.ts';
 import { isAlive, scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -74,9 +74,9 @@ t.test('the help needs no installation', async (t) => {
   for (const option of ['--help', '-h']) {
     const run = start('start', '--port', '9000', option);
     t.equal(await run.code, 0);
-    t.equal(run.text, HELP);
+    t.equal(run.text, helpText());
   }
-  t.match(HELP, `(default ${(readOptions([], { root, callerDir: root }) as LocalOptions).port})`);
+  t.match(helpText(), `(default ${(readOptions([], { root, callerDir: root }) as LocalOptions).port})`);
   t.same(lines('asked'), [], 'npm was not asked');
 });
 
