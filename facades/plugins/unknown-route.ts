@@ -10,8 +10,13 @@ import { HttpRefusal } from './http-refusal.ts';
 /** Methods by the paths that they are for. */
 type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
 
-/** Adds the answer to an app, before its routes. */
+/** A part of a path that means this place or the one above, written out or escaped. */
+const DOT_PART = /\/(\.|%2e){1,2}(\/|$)/i;
+
+/** Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own. */
 export function handleUnknownRoutes(app: FastifyInstance): void {
+  // Who resolved dots here would read another path than an edge before it, or a log behind it.
+  app.addHook('onRequest', (request, reply, done) => (DOT_PART.test(pathOf(request)) ? void refuseDots(request, reply) : done()));
   const known: KnownPaths = new Map();
   app.addHook('onRoute', ({ url, method }) => {
     const path = known.get(url) ?? { form: formOf(url), methods: new Set() };
@@ -44,6 +49,12 @@ export function isReadable(url: string): boolean {
 /** Answers one request whose path is none. */
 export function refusePath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return answerError(new CoreError('INVALID_REQUEST', 'The path is not valid.'), request, reply, shapeOf(pathOf(request)));
+}
+
+function refuseDots(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const path = pathOf(request);
+  const text = 'A path is taken as it is written: write it without "." and ".." between its slashes.';
+  return answerError(new HttpRefusal(text, { status: 400, code: 'path_not_normalized' }), request, reply, shapeOf(path));
 }
 
 /** Answers one request that has no route. */

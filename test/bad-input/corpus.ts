@@ -191,7 +191,6 @@ const IDS = [
     ['job id in capitals', ['GET', `status/${UNKNOWN.toUpperCase()}`]],
     ['job id with NUL', ['GET', 'status/%00']],
     ['job id with a slash', ['GET', 'status/a%2fb']],
-    ['job id with dots', ['GET', 'status/%2e%2e']],
     ['job id with quotes', ['GET', "status/'%20OR%20'1'='1"]],
     ['job id with a line end', ['GET', 'status/a%0d%0ab']],
     ['job id of 900 characters', ['POST', `cancel/${'a'.repeat(900)}`]],
@@ -208,7 +207,6 @@ const IDS = [
     ['endpoint of another account, purge', ['POST', '/v2/{otherEndpoint}/purge-queue']],
     ['endpoint of another account, health', ['GET', '/v2/{otherEndpoint}/health']],
     ['endpoint id with NUL', ['POST', '/v2/%00/run']],
-    ['endpoint id with dots', ['POST', '/v2/../run']],
     ['endpoint id with a slash', ['POST', '/v2/a%2fb/run']],
     ['endpoint id of 900 characters', ['POST', `/v2/${'e'.repeat(900)}/run`]],
   ], ([method, path]) => ({ method, path, body: method === 'POST' ? '{"input":{}}' : '', status: 404, code: 'endpoint_not_found' })),
@@ -219,7 +217,10 @@ const ROUTES = [
   ...named<[string, string]>([
     ['unknown operation', ['POST', '/v2/{endpoint}/launch']], ['no operation', ['POST', '/v2/{endpoint}']],
     ['operation in capitals', ['POST', '/v2/{endpoint}/RUN']], ['no job id', ['GET', '/v2/{endpoint}/status']],
-    ['more after the job id', ['GET', '/v2/{endpoint}/status/{job}/output']], ['dots in the path', ['GET', '/v2/{endpoint}/status/../status/{job}']],
+    ['more after the job id', ['GET', '/v2/{endpoint}/status/{job}/output']],
+    // Paths of a load-balancing endpoint's workers, had it some.
+    ['dots in the path', ['GET', '/v2/{endpoint}/status/../status/{job}']], ['escaped dots in the path', ['GET', '/v2/{endpoint}/x/%2e%2E/health']],
+    ['dots to another surface', ['GET', '/v2/{endpoint}/../../v1/endpoints']],
     ['job id of 5,000 characters', ['GET', `/v2/{endpoint}/status/${'a'.repeat(5_000)}`]],
     ['other version', ['POST', '/v3/{endpoint}/run']],
   ], ([method, path]) => ({ method, path, status: 404, code: 'not_found' })),
@@ -230,6 +231,12 @@ const ROUTES = [
     ['POST /health', ['POST', '/v2/{endpoint}/health']], ['POST /requests', ['POST', '/v2/{endpoint}/requests']],
     ['POST /', ['POST', '/']],
   ], ([method, path]) => ({ method, path, status: 405, code: 'method_not_allowed' })),
+  ...named<[string, string]>([
+    ['job id of dots', ['GET', '/v2/{endpoint}/status/..']], ['job id of escaped dots', ['GET', '/v2/{endpoint}/status/%2e%2E']],
+    ['a dot at the end', ['GET', '/v2/{endpoint}/status/.']], ['endpoint id of dots', ['POST', '/v2/../run']],
+    ['dots at the start', ['GET', '/../v2/{endpoint}/health']], ['dots in a path of REST', ['GET', '/v1/pods/../endpoints']],
+    ['dots in a path of nobody', ['GET', '/v3/./{endpoint}']],
+  ], ([method, path]) => ({ method, path, status: 400, code: 'path_not_normalized' })),
   { name: 'header of 20,000 characters', headers: { 'x-note': 'a'.repeat(20_000) }, body: '{"input":{}}', status: 431, code: 'headers_too_large' },
   { name: 'path of 20,000 characters', method: 'GET', path: `/v2/{endpoint}/status/${'a/'.repeat(10_000)}`, status: 431, code: 'headers_too_large' },
   ...named<string>([
