@@ -47,6 +47,7 @@ import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { handleErrors, queueErrorShape } from './plugins/error-handler.ts';
 import { addHttpRules } from './plugins/http-rules.ts';
 import { lazySchemas } from './plugins/lazy-schemas.ts';
+import { toOriginForm } from './plugins/origin-form.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
 import { requestIds } from './plugins/request-id.ts';
@@ -221,7 +222,10 @@ interface AppParts {
 function buildApp(config: FacadeConfig, { sessions, routing, forms, random }: AppParts): FastifyInstance {
   return fastify({
     genReqId: requestIds(random),
-    rewriteUrl: (request) => routing.routed(request, surfacePath(request, sessions)),
+    rewriteUrl: (request) => {
+      toOriginForm(request);
+      return routing.routed(request, surfacePath(request, sessions));
+    },
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -229,7 +233,10 @@ function buildApp(config: FacadeConfig, { sessions, routing, forms, random }: Ap
     // Bodies of other surfaces have timers of their own; one of a load-balancing endpoint may wait unread for a worker first.
     requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
     http: {
-      shouldUpgradeCallback: (request) => mayUpgrade(request, forms),
+      shouldUpgradeCallback: (request) => {
+        toOriginForm(request);
+        return mayUpgrade(request, forms);
+      },
       headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HTTP_HEADER_BYTES_MAX,
       // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
       keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,

@@ -20,6 +20,9 @@ export async function checkOddRequests(t: Test, { url, base, key }: Asked): Prom
   const auth = `host: localhost\r\nauthorization: Bearer ${key}\r\nconnection: close`;
   const ask = (line: string, more = '', body = '') => exchange(url, { pieces: [`${line} HTTP/1.1\r\n${auth}${more}\r\n\r\n${body}`] });
   for (const path of PATHS) t.match(await ask(`GET ${base}${path}`), { status: 200, json: { url: path } }, path);
+  for (const path of ['/m', '/m?a=http://b/c']) {
+    t.match(await ask(`GET http://localhost${base}${path}`), { status: 200, json: { url: path } }, `as to a proxy, ${path}`);
+  }
   for (const method of METHODS) {
     const body = '\r\ncontent-type: text/plain\r\ncontent-length: 2';
     t.match(await ask(`${method} ${base}/m`, body, 'ab'), { status: 200, json: { method, url: '/m', bytes: 2 } }, method);
