@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { memoryMib } from '../bench/process-usage.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
+import { grpcurl, skipWithoutGrpcurl } from '../helpers/grpcurl.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -16,6 +17,14 @@ t.setTimeout(120_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 /** Readers that take nothing, at once. */
 const SLOW = 16;
+/** What the worker sends back as it came, as a client may see it. */
+const ECHO_PROTO = `syntax = "proto3";
+package test;
+message Text { string value = 1; }
+service Echo {
+  rpc Whole(Text) returns (Text);
+  rpc Stream(stream Text) returns (stream Text);
+}`;
 const same = (value: Buffer): Buffer => value;
 
 t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
@@ -81,6 +90,18 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     call.write(Buffer.from('0'));
     t.match(String((await end).get('x-seen')[0]), 'x-mine');
     t.same(got, ['0', '1', '2', '3', '4']);
+  });
+
+  await t.test('grpcurl, by a contract of its own', { skip: skipWithoutGrpcurl() }, async (t) => {
+    const folder = t.testdir({ 'echo.proto': ECHO_PROTO });
+    const options = ['-cacert', certificates.file('ca.pem'), '-authority', host, '-import-path', folder, '-proto', 'echo.proto'];
+    const ask = (key: string, method: string, text: string) =>
+      grpcurl(edge.addresses['public']!, [...options, '-H', `authorization: Bearer ${key}`, '-d', text], `test.Echo/${method}`);
+    const whole = await ask(system.key, 'Whole', '{"value": "hello"}');
+    t.same([whole.code, JSON.parse(whole.output)], [0, { value: 'hello' }], whole.output);
+    const flow = await ask(system.key, 'Stream', '{"value": "one"} {"value": "two"}');
+    t.same([flow.code, flow.output.match(/one|two/g)], [0, ['one', 'two']], flow.output);
+    t.match((await ask('rpa_unknown', 'Whole', '{}')).output, /Code: Unauthenticated/);
   });
 
   await t.test('readers that take nothing fill no memory, and nobody waits for them', async (t) => {
