@@ -6,6 +6,7 @@ import { NO_WORKERS_TEXT } from './placement-refusal.ts';
 import type { DecisionNumbers, WorkerAction } from './scale-decision.ts';
 import type { ScaleLimit } from './scale-target.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
+import { AWAY_CHANGE, busyChange, CORDON_CHANGE, CRASH_CHANGE, machineChange, placeChange } from './what-would-change.ts';
 
 /** A decision as its log has it. */
 export interface LoggedDecision {
@@ -26,6 +27,13 @@ export interface WorkerExplanation {
   state: 'STARTING' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
   held: number;
   reason: string;
+  /** What would change it; empty: nothing has to. */
+  change: string;
+}
+
+/** A limit, and what would change it. */
+export interface LimitExplanation extends ScaleLimit {
+  change: string;
 }
 
 /** The whole endpoint. */
@@ -38,7 +46,7 @@ export interface EndpointExplanation {
   lastDecision: LoggedDecision | undefined;
   workers: WorkerExplanation[];
   machines: MachineExplanation[];
-  limits: readonly ScaleLimit[];
+  limits: readonly LimitExplanation[];
 }
 
 /** An attempt that was lost, or whose error was a reason to try again. */
@@ -128,24 +136,28 @@ export interface WorkerAside {
 
 /** What a worker is at. */
 export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, { told, gaveWay, away }: WorkerAside): WorkerExplanation {
-  const as = (state: WorkerExplanation['state'], reason: string): WorkerExplanation => ({ id: worker.id, state, held: worker.held, reason });
+  const { id, held } = worker;
+  const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({ id, state, held, reason, change });
   const more = told === '' ? '' : `: ${told}`;
   if (worker.state === 'UNHEALTHY') {
     const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
     const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
-    return as('CRASHED', `it crashed${often}; ${next}${more}`);
+    return as('CRASHED', `it crashed${often}; ${next}${more}`, CRASH_CHANGE);
   }
   if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
     const not = away ? AWAY_TEXT : 'its machine takes nothing new';
-    return as('FROZEN', worker.reachable ? 'it is frozen and wakes for the next job' : `it is frozen and does not wake while ${not}`);
+    if (worker.reachable) return as('FROZEN', 'it is frozen and wakes for the next job');
+    return as('FROZEN', `it is frozen and does not wake while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
   }
-  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up, and others do what it holds, unless that is back within seconds`);
+  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up, and others do what it holds, unless that is back within seconds`, AWAY_CHANGE);
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
     const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
     return as('DRAINING', `it takes no more jobs and ends when it holds none${why}`);
   }
   if (worker.version !== version) return as('OUTDATED', 'it is of an earlier version and is replaced');
-  if (worker.state === 'INITIALIZING') return as('STARTING', `it has not asked for work yet${afterCrashes(worker.failures)}${more}`);
+  if (worker.state === 'INITIALIZING') {
+    return as('STARTING', `it has not asked for work yet${afterCrashes(worker.failures)}${more}`, worker.failures > 0 ? CRASH_CHANGE : '');
+  }
   if (worker.held > 0) return as('BUSY', `it holds ${worker.held}`);
   return as('IDLE', `it can take a job; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
 }
@@ -158,6 +170,8 @@ interface EndpointReasons {
   reason: string;
   cannotRun: string;
   refusal: string;
+  limits: readonly ScaleLimit[];
+  machines: readonly MachineExplanation[];
 }
 
 const NOT_AT_WORK = [['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'start'], ['CRASHED', 'crashed', 'crashed']] as const;
@@ -165,23 +179,26 @@ const NOT_AT_WORK = [['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'st
 /** An endpoint in a sentence. */
 export function summarizeEndpoint(
   { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
-  { what, low, reason, cannotRun, refusal }: EndpointReasons,
+  { what, low, reason, cannotRun, refusal, limits, machines }: EndpointReasons,
 ): string {
   const count = (state: WorkerExplanation['state']): number => workers.filter((worker) => worker.state === state).length;
   const present = workers.filter(({ state }) => state !== 'FROZEN').length;
   const runs = Math.max(running, workers.reduce((sum, { held }) => sum + held, 0));
   const jobs = `${waitingText(what, queued, low)} and ${runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`}`;
   const waits = queued + low > 0;
-  if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.`;
+  if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.${toChange(machineChange(machines))}`;
   if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
   const noPlace = refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} find no place: ${refusal}.`;
   // What keeps the workers that are there from working comes first: often more are wanted for no other reason.
   for (const [state, one, several] of NOT_AT_WORK) {
-    if (waits && count(state) > 0) return `${jobs}. ${someOf(count(state), present, one, several)} (${firstReason(workers, state)}).${noPlace}`;
+    if (!waits || count(state) === 0) continue;
+    const { change } = workers.find((worker) => worker.state === state)!;
+    return `${jobs}. ${someOf(count(state), present, one, several)} (${firstReason(workers, state)}).${noPlace}${toChange(change)}`;
   }
-  if (noPlace !== '') return `${jobs}.${noPlace}`;
+  if (noPlace !== '') return `${jobs}.${noPlace}${toChange(placeChange(limits, machines))}`;
   if (waits && present > 0 && count('IDLE') === 0) {
-    return `${jobs}. ${present === 1 ? 'Its only worker is' : `All ${present} workers are`} busy or going; the scaler says: ${reason}.`;
+    const all = present === 1 ? 'Its only worker is' : `All ${present} workers are`;
+    return `${jobs}. ${all} busy or going; the scaler says: ${reason}.${toChange(busyChange(limits))}`;
   }
   const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
   const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
@@ -192,6 +209,10 @@ function waitingText(what: EndpointReasons['what'], queued: number, low: number)
   if (queued > 0) return queued === 1 ? `At least one ${what} waits` : `${queued} ${what}s wait`;
   if (low > 0) return low === 1 ? `Only a ${what} of low priority waits` : `Only ${low} ${what}s of low priority wait`;
   return `No ${what} waits`;
+}
+
+function toChange(change: string): string {
+  return change === '' ? '' : ` To change that: ${change}.`;
 }
 
 /** A job in a sentence, with its endpoint's while it waits. `away`: the machine that has it is not connected. */

@@ -77,6 +77,9 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   AWAY: ['is not connected', 'are not connected'],
 };
 
+/** From what is nearest to taking it to what is farthest from it. */
+export const NEAREST_FIRST = Object.keys(WORDS) as RefusalKind[];
+
 /** What so many machines are or have not, for anybody. */
 export function refusalWords(kind: RefusalKind, count: number): string {
   return WORDS[kind][count === 1 ? 0 : 1];

@@ -8,6 +8,7 @@ import { jobNotFound } from '../domain/job.ts';
 import { gaveWayLimits, gaveWayText } from '../domain/giving-way.ts';
 import { explainMachines } from '../domain/machine-explanation.ts';
 import { endpointNotFound } from '../domain/permission.ts';
+import { withChange } from '../domain/what-would-change.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
 import type { LoggedDecision } from '../domain/explanation.ts';
@@ -60,16 +61,20 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   );
   const now = wishedChanges(seen.sample);
   const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
-  const reasons = { what, low: queue.low, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)) };
+  const shownMachines = explainMachines(machines, settings, sight.operator);
+  // What a place or a quota cut is known from the last decision alone.
+  const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
+  const reasons = {
+    what, low: queue.low, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)),
+    limits, machines: shownMachines,
+  };
   return {
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
     summary: summarizeEndpoint(demand, settings, workers, reasons),
-    // What a place or a quota cut is known from the last decision alone.
     limits: [
-      ...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX'), ...gaveWayLimits(gaveWay), ...queueLimits(queue),
-      ...context.refusals.of(seen.endpoint.accountId, endpointId),
-    ],
-    machines: explainMachines(machines, settings, sight.operator),
+      ...limits, ...gaveWayLimits(gaveWay), ...queueLimits(queue), ...context.refusals.of(seen.endpoint.accountId, endpointId),
+    ].map((limit) => withChange(limit)),
+    machines: shownMachines,
   };
 }
 

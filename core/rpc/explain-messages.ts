@@ -2,6 +2,7 @@
 import type { EndpointExplanation as EndpointMessage, JobExplanation as JobMessage, ScaleDecision } from '../../proto/gen/slipway/v1/explanation.ts';
 import type { JobExplanation, Sight } from '../endpoints/explain.ts';
 import type { EndpointExplanation, LoggedDecision } from '../domain/explanation.ts';
+import { withChange } from '../domain/what-would-change.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../domain/permission.ts';
@@ -22,7 +23,7 @@ export async function sightOf(access: Access, apiKey: string, endpointId: string
 export function decisionToMessage({ decidedAt, numbers, actions, limits, ...decision }: LoggedDecision): ScaleDecision {
   const { queued, oldestWaitMs, running, workers } = numbers;
   return {
-    ...decision, limits: [...limits], decideTime: decidedAt, queued, oldestWaitMs, running, present: workers.present,
+    ...decision, limits: limits.map(withChange), decideTime: decidedAt, queued, oldestWaitMs, running, present: workers.present,
     // Whose worker gives way is nobody's business: it may be another account's.
     actions: actions.map((action) => ({ kind: action.do, workerId: action.do === 'ADD' || action.do === 'PREEMPT' ? '' : action.workerId })),
   };

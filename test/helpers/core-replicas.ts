@@ -105,10 +105,10 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
     updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
   }, key);
 
-  const submit = async (endpointId: string, input: unknown = {}, lowPriority = false): Promise<Job> => (await call(clients.jobs, 'submitJob', {
+  const submit = async (endpointId: string, input: unknown = {}, lowPriority = false, owner = key): Promise<Job> => (await call(clients.jobs, 'submitJob', {
     endpointId, requestId: '', kind: SubmitKind.ASYNC, input: Buffer.from(JSON.stringify(input)), webhook: '',
     policy: { lowPriority, executionTimeoutMs: undefined, ttlMs: undefined }, s3Config: undefined, waitMs: 0, idempotencyKey: '',
-  }, key)).job!;
+  }, owner)).job!;
 
   /** The job as soon as it is final, or as it is after `waitMs`. */
   const wait = async (endpointId: string, jobId: string, waitMs = 15_000): Promise<Job> =>

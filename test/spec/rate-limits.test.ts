@@ -154,15 +154,16 @@ t.test('/explain tells which limit refused requests, and no other endpoint\'s', 
   type Limits = { limits: { limit: string; cut: number; text: string }[] };
   const asked = async (jobs: EndpointJobs) => ((await send(jobs, ['GET', '/explain'])).json as unknown as Limits).limits;
   const text = 'more than 2 requests to purge-queue in 10 s: 3 were refused (429) within the last minute';
+  const change = 'send fewer requests, or let more workers run: each raises the rate';
   // The facade tells core once a second.
   const { explanation } = await waitFor('core to know', async () => {
     const answer = await call(system.clients.endpoints, 'explain', { endpointId: full.id }, system.key);
     return answer.explanation!.limits.length > 0 && answer;
   });
-  t.same(explanation!.limits, [{ limit: 'REQUEST_RATE', cut: 0, text }]);
-  t.same(await asked(full), [{ limit: 'REQUEST_RATE', cut: 0, text }], 'over HTTP');
+  t.same(explanation!.limits, [{ limit: 'REQUEST_RATE', cut: 0, text, change }]);
+  t.same(await asked(full), [{ limit: 'REQUEST_RATE', cut: 0, text, change }], 'over HTTP');
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
-  t.ok((await cli.run('why', full.id)).stdout.includes(`\n  rate limit: ${text}\n`), 'on the command line');
+  t.ok((await cli.run('why', full.id)).stdout.includes(`\n  rate limit: ${text}; to change that: ${change}\n`), 'on the command line');
   t.same(await asked(other), []);
 });
 

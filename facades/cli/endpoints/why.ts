@@ -70,14 +70,20 @@ function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
 
 function showParts({ output }: Cli, { lastDecision, limits, workers, machines }: EndpointExplanation): void {
   if (lastDecision) output.line(`\nlast decision: ${decisionText(lastDecision, output.nowMs())}`);
-  for (const limit of limits) output.line(`  ${limitWord(limit)}: ${printable(limit.text)}`);
+  for (const limit of limits) output.line(`  ${limitWord(limit)}: ${printable(limit.text)}${changeText(limit.change)}`);
   if (workers.length > 0) output.line('\nworkers:');
-  for (const { id, state, reason } of workers) output.line(`  ${id} ${state.toLowerCase()}: ${printableLines(reason, '    ')}`);
+  for (const { id, state, reason, change } of workers) {
+    output.line(`  ${id} ${state.toLowerCase()}: ${printableLines(reason, '    ')}${change === '' ? '' : `\n    to change that: ${printable(change)}`}`);
+  }
   if (machines.length > 0) output.line('\nmachines, for one more worker:');
   for (const { name, count, reason, change } of machines) {
     const who = name === '' ? `${count} ${count === 1 ? 'machine' : 'machines'}` : name;
-    output.line(`  ${printable(who)}: ${printable(reason)}${change === '' ? '' : `; to change that: ${printable(change)}`}`);
+    output.line(`  ${printable(who)}: ${printable(reason)}${changeText(change)}`);
   }
+}
+
+function changeText(change: string): string {
+  return change === '' ? '' : `; to change that: ${printable(change)}`;
 }
 
 const LIMIT_WORDS: Record<string, string> = { REQUEST_RATE: 'rate limit', REQUESTS_AT_ONCE: 'rate limit', REQUEST_QUOTA: 'quota of requests' };

@@ -1,5 +1,7 @@
 /** Explanations as records: GET /explain and `slipway why --json`. What is empty is left out. */
-import type { AttemptExplanation, EndpointExplanation, JobExplanation, MachineExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
+import type {
+  AttemptExplanation, EndpointExplanation, JobExplanation, MachineExplanation, ScaleDecision, WorkerExplanation,
+} from '../../../proto/gen/slipway/v1/explanation.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 
 /** One decision. */
@@ -11,8 +13,11 @@ export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecisi
 }
 
 /** An endpoint. */
-export function endpointExplanationRecord({ lastDecision, machines, ...explanation }: EndpointExplanation) {
-  return { ...explanation, ...(lastDecision ? { lastDecision: decisionRecord(lastDecision) } : {}), machines: machines.map(machineRecord) };
+export function endpointExplanationRecord({ lastDecision, machines, workers, ...explanation }: EndpointExplanation) {
+  return {
+    ...explanation, ...(lastDecision ? { lastDecision: decisionRecord(lastDecision) } : {}),
+    machines: machines.map(machineRecord), workers: workers.map(workerRecord),
+  };
 }
 
 /** A job. */
@@ -24,6 +29,10 @@ export function jobExplanationRecord({ state, endpoint, attempts, ...explanation
 function attemptRecord({ cause, machine, lostTime, ...attempt }: AttemptExplanation) {
   const lost = lostTime ? { lostAt: lostTime.toISOString(), cause } : {};
   return { ...attempt, ...lost, ...(machine === '' ? {} : { machine }) };
+}
+
+function workerRecord({ change, ...worker }: WorkerExplanation) {
+  return { ...worker, ...(change === '' ? {} : { change }) };
 }
 
 function machineRecord({ name, refusedBy, change, ...machine }: MachineExplanation) {

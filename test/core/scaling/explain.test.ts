@@ -8,7 +8,9 @@ import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { explainWorker, summarizeEndpoint } from '../../../core/domain/explanation.ts';
+import type { ScaleLimit } from '../../../core/domain/scale-target.ts';
 import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
+import { CRASH_CHANGE } from '../../../core/domain/what-would-change.ts';
 import { EXPLANATIONS_MAX } from '../../../core/domain/call-limits.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -170,28 +172,62 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
   const settings = { workersMax: 3 } as ScaleSettings;
   let refusal = '';
   let told = 'no such image';
+  let limits: ScaleLimit[] = [];
+  const mend = ` To change that: ${CRASH_CHANGE}.`;
   const summary = (...workers: WorkerSample[]): string => summarizeEndpoint(
     { queued: 1, running: 0, oldestWaitMs: 0, workers }, settings,
     workers.map((worker) => explainWorker(worker, settings, { told, gaveWay: '', away: false })),
-    { what: 'job', low: 0, reason: '', cannotRun: '', refusal },
+    { what: 'job', low: 0, reason: 'r', cannotRun: '', refusal, limits, machines: [] },
   );
   const jobs = 'At least one job waits and none runs.';
-  t.equal(summary(crashed), `${jobs} Its only worker crashed (it crashed; another takes its place: no such image).`);
+  t.equal(summary(crashed), `${jobs} Its only worker crashed (it crashed; another takes its place: no such image).${mend}`);
   const again = { ...crashed, failures: 2 };
-  t.equal(summary(again, again), `${jobs} 2 of 2 workers crashed (it crashed, 2 times in a row; another takes its place: no such image).`);
+  t.equal(summary(again, again), `${jobs} 2 of 2 workers crashed (it crashed, 2 times in a row; another takes its place: no such image).${mend}`);
   const starting = { ...crashed, state: 'INITIALIZING', failures: 0 } as WorkerSample;
   t.equal(summary(starting), `${jobs} Its only worker starts (it has not asked for work yet: no such image).`);
   t.match(summary({ ...starting, failures: 1 }), /work yet, and the one before it crashed \(slipway workers tells how\): no such/);
-  t.match(summary({ ...starting, failures: 3 }), /work yet, and 3 in a row before it crashed \(/);
+  t.match(summary({ ...starting, failures: 3 }), /work yet, and 3 in a row before it crashed \(.* To change that: mend what its last lines name/);
   refusal = 'no machine has a free GPU';
-  t.equal(summary(), `${jobs} Workers find no place: no machine has a free GPU.`);
+  t.equal(summary(), `${jobs} Workers find no place: no machine has a free GPU. To change that: join a machine (slipway agent).`);
   const cause = 'Its only worker crashed (it crashed; another takes its place: no such image).';
-  t.equal(summary(crashed), `${jobs} ${cause} Further workers find no place: no machine has a free GPU.`, 'the cause comes first');
+  t.equal(summary(crashed), `${jobs} ${cause} Further workers find no place: no machine has a free GPU.${mend}`, 'the cause comes first');
+  const busy = { ...crashed, state: 'READY', failures: 0, held: 1 } as WorkerSample;
+  refusal = '';
+  t.match(summary(busy), /the scaler says: r\. To change that: a lower scalerValue starts further workers sooner\.$/);
+  limits = [{ limit: 'WORKERS_MAX', cut: 1, text: 'workersMax is 1' }];
+  t.match(summary(busy), / To change that: raise workersMax\.$/);
   told = 'The worker ended with exit code 3. Its last lines:\nTraceback (most recent call last):\n  File "handler.py"\nNo module named torch\n';
   t.match(summary(crashed), / crashed \(it crashed; another takes its place: The worker ended with exit code 3. Its last lines: … No module named torch\)\./,
     'with what the worker said last');
   told = 'The worker ended with exit code 3. Its last lines:\nboom';
   t.match(summary(crashed), /code 3. Its last lines: boom\)\./);
+});
+
+t.test('what would change it: of a quota that binds and of a worker that crashes again and again', async (t) => {
+  const accountId = await core.newAccount('narrow');
+  const narrow = await core.newKey(KeyScope.ALL, [], accountId);
+  await call(clients.access, 'setQuota', { accountId, quota: { workers: 0, gpus: undefined, queuedJobs: undefined, requests: undefined } }, rootKey);
+  const bounded = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 1 }, narrow);
+  await core.submit(bounded, {}, false, narrow);
+  const binding = await waitFor('the quota', async () => {
+    const { limits, summary } = await why(bounded, narrow);
+    return limits[0]?.limit === 'QUOTA' && { limits, summary };
+  });
+  t.match(binding.limits, [{ cut: 1, change: /^let workers or pods of the account end, or ask the operator for a higher quota/ }]);
+  t.match(binding.summary, /find no place: the account's quota of 0 workers is used up\. To change that: let workers or pods of the account end, or ask/);
+  const frail = await core.joinAgent({ gpus: [{ ...L4, uuid: 'GPU-3', name: 'NVIDIA A30' }], startWorkers: false });
+  const crashing = await core.createEndpoint({ gpuIds: ['NVIDIA A30'], workersMin: 0, workersMax: 1 });
+  await core.submit(crashing);
+  const worker = await waitFor('a worker', () => frail.desired.find(({ endpointId }) => endpointId === crashing));
+  frail.send({ workers: [{ workerId: worker.workerId, endpointId: crashing, state: WorkerState.UNHEALTHY, reason: 'exit code 3', exitCode: 3 }] });
+  const crashed = await waitFor('the crash', async () => {
+    const { workers, summary } = await why(crashing);
+    // The machine is new, and what all machines could ever take is looked up now and then.
+    return workers[0]?.state === 'CRASHED' && !summary.includes('can ever start') && { workers, summary };
+  });
+  t.equal(crashed.workers[0]!.change, CRASH_CHANGE);
+  t.ok(crashed.summary.endsWith(`To change that: ${CRASH_CHANGE}.`), crashed.summary);
+  await core.updateEndpoint(crashing, { workersMax: 0 });
 });
 
 t.test('one account asks so often and no more, for jobs and endpoints together, and others go on', async (t) => {

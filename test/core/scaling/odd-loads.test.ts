@@ -44,7 +44,7 @@ t.test('workersMax lowered below what runs', async (t) => {
   await waitFor('six', () => agent.assignments.length === 6);
   await core.updateEndpoint(endpointId, { workersMax: 2 });
   await waitFor('four to drain', async () => (await why(endpointId)).workers.filter(({ state }) => state === 'DRAINING').length === 4);
-  const summary = /^2 jobs wait and 6 run\. All 6 workers are busy or going; .* but workersMax is 2\.$/;
+  const summary = /^2 jobs wait and 6 run\. All 6 workers are busy or going; .* but workersMax is 2\. To change that: raise workersMax\.$/;
   t.match(await why(endpointId), { summary, limits: [{ limit: 'WORKERS_MAX', cut: 6 }] });
   for (const { ref } of [...agent.assignments]) agent.finish(ref!);
   await waitFor('the other two', () => agent.assignments.length === 8);

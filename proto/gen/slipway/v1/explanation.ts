@@ -13,7 +13,7 @@ import { JobState } from "./job.ts";
 export interface EndpointExplanation {
   /** The endpoint. */
   endpointId: string;
-  /** The whole of it in a sentence or two, for people. */
+  /** The whole of it in a few sentences, for people; the last says what would change it, where anything has to. */
   summary: string;
   /** Jobs that wait, those with low priority left out, counted no further than the scaler can use; requests for a load-balancing endpoint. */
   queued: number;
@@ -125,6 +125,8 @@ export interface ScaleLimit {
   cut: number;
   /** In words. */
   text: string;
+  /** What would change it, in words. */
+  change: string;
 }
 
 /** What one worker is at, and why. */
@@ -137,6 +139,8 @@ export interface WorkerExplanation {
   held: number;
   /** In words; for a worker that starts or has crashed with what its machine told, where the key may read workers. */
   reason: string;
+  /** What would change it, in words. Empty: nothing has to. */
+  change: string;
 }
 
 /** Whether machines could take one more worker of the endpoint now. */
@@ -910,7 +914,7 @@ export const ScaleAction: MessageFns<ScaleAction> = {
 };
 
 function createBaseScaleLimit(): ScaleLimit {
-  return { limit: "", cut: 0, text: "" };
+  return { limit: "", cut: 0, text: "", change: "" };
 }
 
 export const ScaleLimit: MessageFns<ScaleLimit> = {
@@ -923,6 +927,9 @@ export const ScaleLimit: MessageFns<ScaleLimit> = {
     }
     if (message.text !== "") {
       writer.uint32(26).string(message.text);
+    }
+    if (message.change !== "") {
+      writer.uint32(34).string(message.change);
     }
     return writer;
   },
@@ -964,6 +971,14 @@ export const ScaleLimit: MessageFns<ScaleLimit> = {
             message.text = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.change = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -984,12 +999,13 @@ export const ScaleLimit: MessageFns<ScaleLimit> = {
     message.limit = object.limit ?? "";
     message.cut = object.cut ?? 0;
     message.text = object.text ?? "";
+    message.change = object.change ?? "";
     return message;
   },
 };
 
 function createBaseWorkerExplanation(): WorkerExplanation {
-  return { id: "", state: "", held: 0, reason: "" };
+  return { id: "", state: "", held: 0, reason: "", change: "" };
 }
 
 export const WorkerExplanation: MessageFns<WorkerExplanation> = {
@@ -1005,6 +1021,9 @@ export const WorkerExplanation: MessageFns<WorkerExplanation> = {
     }
     if (message.reason !== "") {
       writer.uint32(34).string(message.reason);
+    }
+    if (message.change !== "") {
+      writer.uint32(42).string(message.change);
     }
     return writer;
   },
@@ -1054,6 +1073,14 @@ export const WorkerExplanation: MessageFns<WorkerExplanation> = {
             message.reason = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.change = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1075,6 +1102,7 @@ export const WorkerExplanation: MessageFns<WorkerExplanation> = {
     message.state = object.state ?? "";
     message.held = object.held ?? 0;
     message.reason = object.reason ?? "";
+    message.change = object.change ?? "";
     return message;
   },
 };
