@@ -64,10 +64,11 @@ export class AttemptStore {
       JOIN endpoint e ON e.id = g.endpoint_id
       WHERE EXISTS (
         SELECT FROM worker w JOIN machine m ON m.id = w.machine_id AND m.session_id IS NOT NULL AND m.lease_expires_at > now()
-        WHERE w.endpoint_id = e.id AND w.id <> g.worker_id AND w.ended_at IS NULL AND w.desired = 'RUN' AND w.state = 'READY'
+        WHERE w.endpoint_id = e.id AND w.id <> g.worker_id AND w.ended_at IS NULL AND w.endpoint_id <> ''
+          AND w.desired = 'RUN' AND w.state = 'READY'
           AND NOT EXISTS (SELECT FROM job j WHERE j.state = 'IN_PROGRESS' AND j.machine_id = w.machine_id AND j.worker_id = w.id)
       ) OR (e.workers_max > 1
-        AND (SELECT count(*) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.desired = 'RUN') < e.workers_max
+        AND (SELECT count(*) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired = 'RUN') < e.workers_max
         AND NOT EXISTS (SELECT FROM scale_decision d WHERE d.endpoint_id = e.id AND d.throttled > 0))`;
     return rows.map(({ workerId }) => workerId);
   }

@@ -118,7 +118,7 @@ export class CountStore {
         UNION ALL SELECT u.id, sum(u.requests) FROM demand d CROSS JOIN unnest(d.worker_ids, d.in_flight) AS u (id, requests) GROUP BY u.id
       ), seen AS (
         SELECT w.address, w.health, w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS held
-        FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL
+        FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL AND w.endpoint_id <> ''
       )
       SELECT coalesce(c.completed, 0) + t.completed AS completed, coalesce(c.failed, 0) + t.failed AS failed,
         coalesce(c.retried, 0) + t.retried AS retried, greatest(t.queued, 0) + (SELECT coalesce(sum(waiting), 0)::bigint FROM demand) AS "inQueue",

@@ -93,7 +93,7 @@ export class EdgeStore {
         EXISTS (SELECT FROM worker c WHERE c.endpoint_id = e.id AND c.single_use AND (c.ended_at IS NULL OR c.version = e.version)) AS "singleUse",
         w.id, w.address, w.machine_id AS "machineId",
         (w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready, (w.desired = 'DRAIN' OR w.state = 'DRAINING') AS draining
-      FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL
+      FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
         AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
       WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...endpointIds ?? []]}::text[])) ORDER BY e.id, w.id`;
     const found = new Map<string, RotationEndpoint>();

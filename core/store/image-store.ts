@@ -62,12 +62,12 @@ export class ImageStore {
     const [row] = await sql<{ digest: string }[]>`
       INSERT INTO endpoint_image AS i (endpoint_id, version, image_name, digest)
       SELECT ${endpointId}, ${version}::int, ${imageName}, ${digest} WHERE EXISTS (SELECT FROM worker w
-        WHERE w.endpoint_id = ${endpointId} AND w.machine_id = ${machineId} AND w.version = ${version} AND w.ended_at IS NULL)
+        WHERE w.endpoint_id = ${endpointId} AND w.machine_id = ${machineId} AND w.version = ${version} AND w.ended_at IS NULL AND w.endpoint_id <> '')
       ON CONFLICT (endpoint_id, version, image_name) DO UPDATE SET digest = i.digest RETURNING digest`;
     // Earlier versions that nothing runs any more: nobody asks for them again.
     if (row?.digest === digest) {
       await sql`DELETE FROM endpoint_image WHERE endpoint_id = ${endpointId}
-        AND version < (SELECT min(version) FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL)`;
+        AND version < (SELECT min(version) FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND endpoint_id <> '')`;
     }
     return row?.digest;
   }

@@ -187,7 +187,8 @@ export class MachineStore {
       const [found] = await statement<{ leased: boolean }[]>`SELECT lease_expires_at > now() AS leased FROM machine WHERE id = ${id} FOR UPDATE`;
       if (!found) return 'unknown';
       if (found.leased) return 'leased';
-      const workers = await statement<{ endpoint_id: string }[]>`SELECT endpoint_id FROM worker WHERE machine_id = ${id} AND ended_at IS NULL`;
+      const workers = await statement<{ endpoint_id: string }[]>`
+        SELECT endpoint_id FROM worker WHERE machine_id = ${id} AND ended_at IS NULL AND machine_id <> ''`;
       const pods = await statement<{ id: string; account_id: string }[]>`SELECT id, account_id FROM pod WHERE machine_id = ${id}`;
       for (const pod of pods) await recordChange(tx, { accountId: pod.account_id, keyId, action: 'ForgetMachine', subjectId: pod.id, fields: [] });
       const ended = await statement<{ id: string }[]>`SELECT id FROM worker WHERE machine_id = ${id} AND state IN ('UNHEALTHY', 'STOPPED')`;

@@ -72,7 +72,7 @@ export class MetricStore {
         CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to
           FROM endpoint_tally WHERE endpoint_id = e.id) AS t
         CROSS JOIN LATERAL (SELECT jsonb_object_agg(state, count) AS states FROM (
-          SELECT state, count(*) AS count FROM worker WHERE endpoint_id = e.id AND ended_at IS NULL GROUP BY state) AS s) AS w
+          SELECT state, count(*) AS count FROM worker WHERE endpoint_id = e.id AND ended_at IS NULL AND endpoint_id <> '' GROUP BY state) AS s) AS w
         CROSS JOIN LATERAL (SELECT sum(waiting)::bigint AS waiting, sum((SELECT sum(n) FROM unnest(in_flight) AS n))::bigint AS in_flight
           FROM endpoint_demand WHERE endpoint_id = e.id AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms') AS d
       ) AS endpoints, (

@@ -70,7 +70,7 @@ export async function readPlacement(
   const rows = await statement<(MachineRow & Uses)[]>`
     WITH alive AS MATERIALIZED (
       SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, desired, desired_at, gave_way_to FROM worker
-      WHERE ended_at IS NULL AND id <> ALL(string_to_array(${gone}, ','))
+      WHERE ended_at IS NULL AND machine_id <> '' AND id <> ALL(string_to_array(${gone}, ','))
     ), user_of AS MATERIALIZED (
       SELECT machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to FROM alive WHERE desired <> 'FREEZE'
       UNION ALL SELECT machine_id, NULL, gpu_uuids, instance_id, '' FROM pod WHERE desired = 'RUNNING'

@@ -19,7 +19,8 @@ export async function readQuotaState(statement: Statement, accountId: string): P
     SELECT a.worker_quota, a.gpu_quota, coalesce(w.workers, 0)::int AS workers, (coalesce(w.gpus, 0) + coalesce(p.gpus, 0))::int AS gpus
     FROM account a LEFT JOIN LATERAL (
       SELECT count(*) AS workers, sum(cardinality(w.gpu_uuids)) AS gpus FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-      WHERE num_nonnulls(a.worker_quota, a.gpu_quota) > 0 AND e.account_id = a.id AND w.ended_at IS NULL AND w.desired <> 'FREEZE'
+      WHERE num_nonnulls(a.worker_quota, a.gpu_quota) > 0 AND e.account_id = a.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
+        AND w.desired <> 'FREEZE'
     ) w ON true LEFT JOIN LATERAL (
       SELECT sum(cardinality(gpu_uuids)) AS gpus FROM pod WHERE a.gpu_quota IS NOT NULL AND account_id = a.id AND desired = 'RUNNING'
     ) p ON true

@@ -1,29 +1,57 @@
-/** The last decision of an endpoint, and the log of those that said something new, each with its sample. Statements inside a turn's transaction. */
+/** The last decisions of endpoints, and the log of those that said something new, each with its sample. Statements inside a transaction of turns. */
 import type { Decision, DecisionSample } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
 
 /** Longest sample that is kept, in bytes of JSON; of a decision over more the log has everything else. */
 export const SAMPLE_BYTES_MAX = 64 * 1024;
 
-/** Keeps a decision that says something new and appends it to the log, in one statement. */
-export async function logDecision(sql: Sql, endpointId: string, decision: Decision, sample: DecisionSample): Promise<void> {
-  const { target, wished, throttled, reason, limits, numbers, actions, refusal, refusalByMachine } = decision;
-  const text = JSON.stringify(sample);
-  const bytes = Buffer.byteLength(text);
-  const kept = bytes > SAMPLE_BYTES_MAX ? null : text;
+/** A decision that says something new. */
+export interface LoggedTurn {
+  endpointId: string;
+  decision: Decision;
+  sample: DecisionSample;
+}
+
+/** What each machine says of a decision that is otherwise the same. */
+export interface NotedTurn {
+  endpointId: string;
+  refusalByMachine: string;
+}
+
+/** Keeps decisions that say something new and appends them to the log, in one statement. Each endpoint comes once. */
+export async function logDecisions(sql: Sql, turns: readonly LoggedTurn[]): Promise<void> {
+  if (turns.length === 0) return;
+  const rows = `[${turns.map(rowOf).join()}]`;
   await sql`
-    WITH noted AS (
+    WITH given AS MATERIALIZED (
+      SELECT * FROM ROWS FROM (jsonb_to_recordset(${rows}::text::jsonb) AS (
+        "endpointId" text, target int, wished int, throttled int, reason text, limits jsonb, numbers jsonb, actions jsonb,
+        refusal text, "refusalByMachine" text, sample jsonb, bytes int)) WITH ORDINALITY
+    ), noted AS (
       INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason, refusal, refusal_by_machine)
-      VALUES (${endpointId}, ${target}, ${throttled}, ${reason}, ${refusal}, ${refusalByMachine}) ON CONFLICT (endpoint_id) DO UPDATE
+      SELECT "endpointId", target, throttled, reason, refusal, "refusalByMachine" FROM given ON CONFLICT (endpoint_id) DO UPDATE
       SET (target, throttled, reason, refusal, refusal_by_machine, decided_at)
         = (excluded.target, excluded.throttled, excluded.reason, excluded.refusal, excluded.refusal_by_machine, now())
     )
     INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample, sample_bytes)
-    VALUES (${endpointId}, ${target}, ${wished}, ${throttled}, ${reason}, ${JSON.stringify(limits)}::text::jsonb, ${JSON.stringify(numbers)}::text::jsonb,
-      ${JSON.stringify(actions)}::text::jsonb, ${refusal}, ${refusalByMachine}, ${kept}::text::jsonb, ${bytes})`;
+    SELECT "endpointId", target, wished, throttled, reason, limits, numbers, actions, refusal, "refusalByMachine", sample, bytes
+    FROM given ORDER BY ordinality`;
 }
 
-/** Keeps what each machine says of a decision that is otherwise the same. Writes only when it differs. */
-export async function noteDecision(sql: Sql, endpointId: string, { refusalByMachine }: Decision): Promise<void> {
-  await sql`UPDATE scale_decision SET refusal_by_machine = ${refusalByMachine} WHERE endpoint_id = ${endpointId}`;
+/** As JSON. The sample is written once: its length is wanted too, and it is by far the most. */
+function rowOf({ endpointId, decision, sample }: LoggedTurn): string {
+  const { target, wished, throttled, reason, limits, numbers, actions, refusal, refusalByMachine } = decision;
+  const text = JSON.stringify(sample);
+  const bytes = Buffer.byteLength(text);
+  const rest = JSON.stringify({ endpointId, target, wished, throttled, reason, limits, numbers, actions, refusal, refusalByMachine, bytes });
+  return bytes > SAMPLE_BYTES_MAX ? rest : `${rest.slice(0, -1)},"sample":${text}}`;
+}
+
+/** Keeps what machines say. */
+export async function noteDecisions(sql: Sql, turns: readonly NotedTurn[]): Promise<void> {
+  if (turns.length === 0) return;
+  await sql`
+    UPDATE scale_decision d SET refusal_by_machine = n.text
+    FROM unnest(${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ refusalByMachine }) => refusalByMachine)}::text[]) AS n (id, text)
+    WHERE d.endpoint_id = n.id`;
 }

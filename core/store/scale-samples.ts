@@ -44,18 +44,21 @@ export interface SampleSources extends Pick<Database, 'hot'> {
   running: RunningJobs;
 }
 
-/** Samples endpoints. Those that are gone are left out. */
+/**
+ * Samples endpoints. Those that are gone are left out. All is looked up by index on the hot pool: plans that were made while a fleet was small read whole
+ * tables for each endpoint once it has grown. A transaction samples before it writes, so that it misses nothing of its own.
+ */
 export async function sampleEndpoints({ sql, hot, running }: SampleSources, endpointIds: readonly string[]): Promise<EndpointSample[]> {
   if (endpointIds.length === 0) return [];
-  const rows = await sql<EndpointRow[]>`
-    SELECT ${asked(sql)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
+  const rows = await hot<EndpointRow[]>`
+    SELECT ${asked(hot)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
       e.idle_timeout_seconds AS "idleTimeoutSeconds", e.scaler_type AS "scalerType", e.scaler_value AS "scalerValue", e.version,
       e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
       d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine"
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id WHERE e.id = ANY(${[...endpointIds]})`;
   // Beside each other: a job waits for what this comes to.
   const [workerRows, traffic, ofJobs, ofRequests] = await Promise.all([
-    readWorkers(sql, endpointIds), readTraffic(sql, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id)),
+    readWorkers(hot, endpointIds), readTraffic(hot, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id)),
     jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), requestDemands(sql, rows),
   ]);
   const workers = Map.groupBy(workerRows, ({ endpointId }) => endpointId);
@@ -79,7 +82,8 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
       greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
       cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
-    FROM worker w JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL ORDER BY w.created_at, w.id`;
+    FROM worker w JOIN machine m ON m.id = w.machine_id
+    WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
 }
 
 /** Jobs of queue-based endpoints. On the hot pool, whose plans are the indexes whatever the table was when they were made. */

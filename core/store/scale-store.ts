@@ -1,6 +1,6 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
 import { LOGGED_DAYS, LOGGED_MAX, wishedChanges, fleetSample } from '../domain/scale-decision.ts';
-import type { Decision, DecisionSample, DecisionSummary, WorkerAction } from '../domain/scale-decision.ts';
+import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
 import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
@@ -13,13 +13,13 @@ import { readGivingWay } from './gpu-contest.ts';
 import { settledDigest } from './image-store.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
-import { logDecision, noteDecision } from './scale-log-rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
 import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
 import { TurnFleet } from './turn-fleet.ts';
+import { TurnWrites } from './turn-writes.ts';
 import { lockedInOrder } from './worker-order.ts';
 import { busyTimes } from './worker-times.ts';
 
@@ -82,14 +82,15 @@ export class ScaleStore {
         SELECT (SELECT j.endpoint_id FROM job j WHERE j.state = 'IN_QUEUE' AND j.endpoint_id > q.id ORDER BY j.endpoint_id LIMIT 1)
         FROM queue q WHERE q.id IS NOT NULL
       )
-      SELECT w.endpoint_id AS id FROM worker w WHERE w.ended_at IS NULL
+      SELECT w.endpoint_id AS id FROM worker w WHERE w.ended_at IS NULL AND w.machine_id <> ''
       UNION SELECT e.id FROM endpoint e WHERE e.workers_min > 0
       UNION SELECT s.endpoint_id FROM scale_decision s WHERE s.throttled > 0
       UNION SELECT d.endpoint_id FROM endpoint_demand d WHERE d.waiting > 0 AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'
       UNION SELECT q.id FROM queue q JOIN endpoint e ON e.id = ANY(ARRAY[q.id])
         WHERE q.id IS NOT NULL AND e.workers_max > 0 AND (SELECT j.position FROM job j
           WHERE j.endpoint_id = q.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority ORDER BY j.position LIMIT 1) IS NOT NULL
-      UNION SELECT '' WHERE EXISTS (SELECT FROM machine m JOIN worker w ON w.machine_id = m.id AND w.ended_at IS NULL WHERE m.lease_expires_at < now())`;
+      UNION SELECT '' WHERE EXISTS (
+        SELECT FROM machine m JOIN worker w ON w.machine_id = m.id AND w.ended_at IS NULL AND w.machine_id <> '' WHERE m.lease_expires_at < now())`;
     return { endpointIds: rows.flatMap(({ id }) => (id === '' ? [] : [id])), lost: rows.some(({ id }) => id === '') };
   }
 
@@ -118,7 +119,7 @@ export class ScaleStore {
   /** Ends the workers of machines whose lease has run out. Answers their endpoints. */
   async endLost(): Promise<string[]> {
     const { sql } = this.#database;
-    const lost = sql`ended_at IS NULL AND EXISTS (SELECT FROM machine m WHERE m.id = worker.machine_id AND m.lease_expires_at < now())`;
+    const lost = sql`ended_at IS NULL AND machine_id <> '' AND EXISTS (SELECT FROM machine m WHERE m.id = worker.machine_id AND m.lease_expires_at < now())`;
     const rows = await sql<{ endpoint_id: string }[]>`
       UPDATE worker w SET desired = 'GONE', state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${MACHINE_LOST_REASON}
       FROM ${lockedInOrder(sql, lost)} AS l WHERE w.id = l.id RETURNING w.endpoint_id`;
@@ -175,7 +176,7 @@ export class ScaleStore {
       const found = await sampleEndpoints({ sql, hot, running: this.#running }, locked.map(({ id }) => id));
       const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint));
       const byId = new Map(found.map((one) => [one.endpoint.id, one]));
-      const written = new Written();
+      const written = new TurnWrites(sql);
       for (const id of endpointIds) {
         const one = byId.get(id);
         if (one) await turn(id, turnOf({ sql, fleet, written }, one));
@@ -201,23 +202,7 @@ export class ScaleStore {
 interface TurnContext {
   sql: Sql;
   fleet: TurnFleet;
-  written: Written;
-}
-
-/** Statements whose answers nobody needs: the next ones are sent right behind them, because others wait for the placement lock meanwhile. */
-class Written {
-  readonly #statements: Promise<unknown>[] = [];
-
-  add(statement: Promise<unknown>): void {
-    // It breaks the transaction off, which fails with it.
-    statement.catch(() => undefined);
-    this.#statements.push(statement);
-  }
-
-  /** Fails as the first of them that failed. */
-  async all(): Promise<void> {
-    await Promise.all(this.#statements);
-  }
+  written: TurnWrites;
 }
 
 /** A worker holds something, and is soon to be written down as busy again: sessions tell when a job ends, nobody when a request does. */
@@ -240,7 +225,7 @@ function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before
       const [contest, giving, machines, quota] = await Promise.all([
         fleet.contestOf(endpoint),
         endpoint.gpuCount > 0 && dispensable.length > 0 ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
-        retire.length === 0 ? fleet.machinesFor(endpoint.id) : machinesWithout(sql, endpoint, retire),
+        retire.length === 0 ? fleet.machinesFor(endpoint.id) : machinesWithout({ sql, written }, endpoint, retire),
         fleet.quotaOf(endpoint.accountId),
       ]);
       return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
@@ -250,13 +235,16 @@ function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before
       fleet.apply(decision);
       return changes;
     },
-    log: (decision, whole) => written.add(logDecision(sql, endpoint.id, decision, whole)),
-    note: (decision) => written.add(noteDecision(sql, endpoint.id, decision)),
+    log: (decision, whole) => written.log(endpoint.id, decision, whole),
+    note: (decision) => written.note(endpoint.id, decision),
   };
 }
 
 /** Machines when some of the endpoint's workers are given up. */
-async function machinesWithout(sql: Sql, { id: endpointId, version, imageName }: EndpointSample['endpoint'], goneIds: readonly string[]) {
+async function machinesWithout(
+  { sql, written }: Pick<TurnContext, 'sql' | 'written'>, { id: endpointId, version, imageName }: EndpointSample['endpoint'], goneIds: readonly string[],
+) {
+  await written.workers();
   const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
   return placementView(sql, { endpointId, imageName, imageDigest, goneIds });
 }
@@ -273,28 +261,17 @@ async function commit(
   const preempted = await drainWorkers(sql, idsOf('PREEMPT'), endpointId);
   const added = actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, id: newId() }] : []));
   await evictStandbys(sql, added.flatMap(({ evicted }) => evicted));
-  if (added.length > 0) written.add(addWorkers(sql, { endpointId, version }, added));
+  written.add(added.map(({ id, ...action }) => ({ endpointId, version, id, action })));
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
   const machineIds = [...new Set([...frozen, ...woken, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
   return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
 }
 
-async function addWorkers(
-  sql: Sql, { endpointId, version }: { endpointId: string; version: number }, added: readonly (WorkerAction & { do: 'ADD'; id: string })[],
-): Promise<void> {
-  await sql`
-    INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
-    SELECT id, ${endpointId}, machine_id, ${version}::int, string_to_array(gpus, ','), instance_id, failures
-    FROM unnest(${added.map(({ id }) => id)}::text[], ${added.map(({ machineId }) => machineId)}::text[],
-      ${added.map(({ gpuUuids }) => gpuUuids.join())}::text[], ${added.map(({ instanceId }) => instanceId)}::text[],
-      ${added.map(({ failures }) => failures)}::int[]) AS a (id, machine_id, gpus, instance_id, failures)`;
-}
-
 /** `gaveWayTo`: the endpoint that needs what they have; empty: none does. */
 async function drainWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo = ''): Promise<{ id: string; machineId: string }[]> {
   if (workerIds.length === 0) return [];
-  await lockPlacement(sql);
-  return sql<{ id: string; machineId: string }[]>`
+  const [, drained] = await Promise.all([lockPlacement(sql), sql<{ id: string; machineId: string }[]>`
     UPDATE worker SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')
-    RETURNING id, machine_id AS "machineId"`;
+    RETURNING id, machine_id AS "machineId"`]);
+  return drained;
 }

@@ -27,7 +27,8 @@ export async function freezeWorkers(statement: Statement, workerIds: readonly st
       SELECT id, machine_id, row_number() OVER (PARTITION BY machine_id ORDER BY busy_at DESC, id) AS place
       FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'RUN' AND ended_at IS NULL
     ), room AS (
-      SELECT m.id, m.standby_max - (SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL) AS free
+      SELECT m.id, m.standby_max - (
+          SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL AND s.machine_id <> '') AS free
       FROM machine m
     )
     UPDATE worker w SET desired = 'FREEZE', desired_at = now() FROM idle JOIN room ON room.id = idle.machine_id

@@ -81,7 +81,8 @@ export async function readTraffic(sql: Sql, endpointIds: readonly string[]): Pro
 /** Jobs that a worker of endpoint `e` holds at once, as those that are there say. */
 function slotsOf(sql: Sql) {
   return sql`greatest(coalesce(
-    (SELECT max(w.capacity) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.state = 'READY'), e.worker_concurrency), 1)`;
+    (SELECT max(w.capacity) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'READY'),
+    e.worker_concurrency), 1)`;
 }
 
 /** How long the last workers of endpoint `e` took until they could work, in milliseconds. */

@@ -163,7 +163,7 @@ export class WorkerStore {
     const { sql } = this.#database;
     const rows = await sql<{ endpoint_id: string }[]>`
       UPDATE worker w SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${UNLISTED_REASON}
-      FROM ${lockedInOrder(sql, sql`machine_id = ${session.machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'
+      FROM ${lockedInOrder(sql, sql`machine_id = ${session.machineId} AND ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
         AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]})`)} AS l
       WHERE w.id = l.id AND ${speaks(sql, session)} RETURNING w.endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
@@ -185,7 +185,7 @@ export class WorkerStore {
           SELECT FROM endpoint_demand d WHERE d.endpoint_id = w.endpoint_id AND w.id = ANY(d.worker_ids)
             AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')) AS idle
       FROM worker w
-      WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.desired <> 'GONE' AND w.state <> 'UNHEALTHY'
+      WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.machine_id <> '' AND w.desired <> 'GONE' AND w.state <> 'UNHEALTHY'
       ORDER BY w.created_at, w.id`;
   }
 
@@ -263,7 +263,7 @@ export class WorkerStore {
   async countStarted(endpointIds: readonly string[]): Promise<number[]> {
     const rows = await this.#database.sql<{ endpoint_id: string; started: number }[]>`
       SELECT endpoint_id, count(*)::int AS started FROM worker
-      WHERE endpoint_id = ANY(${textArray(endpointIds)}::text[]) AND ended_at IS NULL AND state = 'READY' GROUP BY endpoint_id`;
+      WHERE endpoint_id = ANY(${textArray(endpointIds)}::text[]) AND ended_at IS NULL AND endpoint_id <> '' AND state = 'READY' GROUP BY endpoint_id`;
     const started = new Map(rows.map((row) => [row.endpoint_id, row.started]));
     return endpointIds.map((id) => started.get(id) ?? 0);
   }

@@ -53,9 +53,11 @@ export const worker = pgTable('worker', {
   endedAt: instant('ended_at'),
 }, (t) => [
   index('worker_endpoint_idx').on(t.endpointId),
-  index('worker_alive_idx').on(t.endpointId).where(sql`ended_at IS NULL`),
+  // Each only for statements that name it by its second condition, which always holds: while the table is new, reading all of an index of living
+  // workers looks as cheap as one endpoint's, and a plan that took the wrong one would read the whole fleet for each endpoint until the next analyze.
+  index('worker_endpoint_living_idx').on(t.endpointId).where(sql`ended_at IS NULL AND endpoint_id <> ''`),
   index('worker_machine_idx').on(t.machineId),
-  index('worker_machine_alive_idx').on(t.machineId).where(sql`ended_at IS NULL`),
+  index('worker_machine_living_idx').on(t.machineId).where(sql`ended_at IS NULL AND machine_id <> ''`),
   index('worker_single_use_idx').on(t.endpointId).where(sql`single_use`),
   check('worker_desired_known', sql`${t.desired} IN ('RUN', 'FREEZE', 'DRAIN', 'GONE')`),
   check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'FROZEN', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),

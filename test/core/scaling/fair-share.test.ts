@@ -265,7 +265,7 @@ t.test('at a real core: a worker that only does jobs of low priority gives way, 
   const { decisions } = await call(core.clients.endpoints, 'listDecisions', { endpointId: normal, pageSize: 0, beforeId: 0 }, core.key);
   t.match(decisions.find(({ actions }) => actions.length > 0)?.actions, [{ kind: 'PREEMPT', workerId: '' }], 'its owner is not told whose worker it was');
   const why = async (endpointId: string) => (await call(core.clients.endpoints, 'explain', { endpointId }, core.key)).explanation!;
-  t.match((await why(normal)).summary, /; a worker that only does jobs of low priority gives way when it is done with them\.$/);
+  t.match((await why(normal)).summary, /; a worker that only does jobs of low priority gives way when it is done with them\. To change that: free 1 GPU/);
   const needed = new RegExp(`endpoint ${normal} of this account need`);
   t.match((await why(low)).workers, [{ state: 'DRAINING', reason: needed }], 'and the worker\'s owner who needs its GPU');
   await core.sql`UPDATE endpoint SET account_id = ${await core.newAccount('other')} WHERE id = ${normal}`;

@@ -1,0 +1,58 @@
+/**
+ * What turns of one transaction write whose answers nobody needs: kept until they are over, and then written with one statement of each kind, however many
+ * endpoints there were. Whoever waits for the placement lock waits for each of them.
+ */
+import type { Decision, DecisionSample, WorkerAction } from '../domain/scale-decision.ts';
+import type { Sql } from './database.ts';
+import { logDecisions, noteDecisions } from './scale-log-rows.ts';
+import type { LoggedTurn, NotedTurn } from './scale-log-rows.ts';
+
+/** A worker that is to be. */
+interface AddedWorker {
+  endpointId: string;
+  version: number;
+  id: string;
+  action: WorkerAction & { do: 'ADD' };
+}
+
+export class TurnWrites {
+  readonly #sql: Sql;
+  #added: AddedWorker[] = [];
+  #logged: LoggedTurn[] = [];
+  #noted: NotedTurn[] = [];
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  add(workers: readonly AddedWorker[]): void {
+    this.#added.push(...workers);
+  }
+
+  log(endpointId: string, decision: Decision, sample: DecisionSample): void {
+    this.#logged.push({ endpointId, decision, sample });
+  }
+
+  note(endpointId: string, { refusalByMachine }: Decision): void {
+    this.#noted.push({ endpointId, refusalByMachine });
+  }
+
+  /** Writes the workers that were added so far: who reads machines anew must see them. */
+  async workers(): Promise<void> {
+    const added = this.#added;
+    this.#added = [];
+    if (added.length === 0) return;
+    await this.#sql`
+      INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
+      SELECT id, endpoint_id, machine_id, version, string_to_array(gpus, ','), instance_id, failures
+      FROM unnest(${added.map(({ id }) => id)}::text[], ${added.map(({ endpointId }) => endpointId)}::text[],
+        ${added.map(({ action }) => action.machineId)}::text[], ${added.map(({ version }) => version)}::int[],
+        ${added.map(({ action }) => action.gpuUuids.join())}::text[], ${added.map(({ action }) => action.instanceId)}::text[],
+        ${added.map(({ action }) => action.failures)}::int[]) AS a (id, endpoint_id, machine_id, version, gpus, instance_id, failures)`;
+  }
+
+  /** Sent together. */
+  async all(): Promise<void> {
+    await Promise.all([this.workers(), logDecisions(this.#sql, this.#logged), noteDecisions(this.#sql, this.#noted)]);
+  }
+}
