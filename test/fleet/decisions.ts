@@ -3,7 +3,9 @@
  * that sleep; from its submission to the decision that wants a worker, by the database's clock.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
 import { cpuUs } from '../bench/process-usage.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 import { Fleet } from './fleet.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
@@ -11,6 +13,11 @@ import type { MeasuredCore } from './measured-core.ts';
 const MACHINES = 20;
 const JOBS_PER_SECOND = 10;
 const SECONDS = 20;
+
+const END_MS_MAX = 120_000;
+const LOOK_MS = 200;
+/** Of those whose first jobs come at once: room for a worker of each. */
+const AT_ONCE_WORKERS_EACH = 4;
 
 /** One line a figure. */
 export async function measureDecisions({ core, clients, rootKey, sql }: MeasuredCore, endpoints: number, seed: number): Promise<string> {
@@ -32,18 +39,48 @@ export async function measureDecisions({ core, clients, rootKey, sql }: Measured
     await Promise.all(submitted);
     const seconds = (performance.now() - began) / 1_000;
     const used = cpuUs(core().pid) - from;
-    const [row] = await sql<{ jobs: number; half: number; most: number; all: number }[]>`
-      SELECT count(*)::int AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY ms)::int AS half, percentile_disc(0.95) WITHIN GROUP (ORDER BY ms)::int AS most,
-        max(ms)::int AS all FROM (
-        SELECT extract(epoch FROM min(l.decided_at) - j.submitted_at) * 1000 AS ms FROM job j JOIN scale_log l ON l.endpoint_id = j.endpoint_id
-          AND l.decided_at >= j.submitted_at AND l.target > 0 GROUP BY j.id, j.submitted_at) decided`;
     const percent = (us: number, s: number): string => `${(us / 1e4 / s).toFixed(1)} % of a processor`;
     return [
       `${endpoints} sleeping endpoints: core takes ${percent(idle, SECONDS)}`,
       `${JOBS_PER_SECOND} first jobs a second: ${percent(used, seconds)} in all, with their jobs, workers and sessions`,
-      `from a job to its decision: half within ${row!.half} ms, 95 of 100 within ${row!.most} ms, all ${row!.jobs} within ${row!.all} ms`,
+      await untilDecided(sql),
     ].join('\n');
   } finally {
     fleet.stop();
   }
+}
+
+/** The same when so many get their first job at once: what each of them pays alone stands in the way of all. */
+export async function measureAtOnce({ core, clients, rootKey, sql }: MeasuredCore, postgresPid: number, endpoints: number, seed: number): Promise<string> {
+  const parts = { addresses: () => [core().ready.address!], clients, rootKey, sql };
+  const machines = Math.ceil(endpoints / AT_ONCE_WORKERS_EACH);
+  const fleet = new Fleet(parts, { seed, machines, endpoints, workers: endpoints * AT_ONCE_WORKERS_EACH, accounts: 10 });
+  try {
+    await fleet.join();
+    await fleet.deploy();
+    const from = [cpuUs(core().pid), cpuUs(postgresPid)] as const;
+    const began = performance.now();
+    await fleet.submit(fleet.endpoints);
+    const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+    const open = async (): Promise<boolean> => (await sql`SELECT FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') LIMIT 1`).length > 0;
+    await waitFor('all jobs to end', async () => !await open(), END_MS_MAX, LOOK_MS);
+    const all = ((performance.now() - began) / 1_000).toFixed(1);
+    const cpu = (pid: number, before: number): string => ((cpuUs(pid) - before) / 1e6).toFixed(1);
+    return [
+      `${endpoints} first jobs at once on ${machines} machines: submitted within ${seconds} s, ended within ${all} s`,
+      `core ${cpu(core().pid, from[0])} s and PostgreSQL ${cpu(postgresPid, from[1])} s of a processor`,
+      await untilDecided(sql),
+    ].join('\n');
+  } finally {
+    fleet.stop();
+  }
+}
+
+async function untilDecided(sql: postgres.Sql): Promise<string> {
+  const [row] = await sql<{ jobs: number; half: number; most: number; all: number }[]>`
+    SELECT count(*)::int AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY ms)::int AS half, percentile_disc(0.95) WITHIN GROUP (ORDER BY ms)::int AS most,
+      max(ms)::int AS all FROM (
+      SELECT extract(epoch FROM min(l.decided_at) - j.submitted_at) * 1000 AS ms FROM job j JOIN scale_log l ON l.endpoint_id = j.endpoint_id
+        AND l.decided_at >= j.submitted_at AND l.target > 0 GROUP BY j.id, j.submitted_at) decided`;
+  return `from a job to its decision: half within ${row!.half} ms, 95 of 100 within ${row!.most} ms, all ${row!.jobs} within ${row!.all} ms`;
 }

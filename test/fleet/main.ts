@@ -7,13 +7,14 @@ import { startDatabase } from '../bench/database.ts';
 import type { Database } from '../bench/database.ts';
 import { cpuUs, memoryMib } from '../bench/process-usage.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { measureDecisions } from './decisions.ts';
+import { measureAtOnce, measureDecisions } from './decisions.ts';
 import { Fleet, range } from './fleet.ts';
 import type { FleetEndpoint } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { HUNDREDTHS, quantilesOf } from './lengths.ts';
 import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
+import type { MeasuredCore } from './measured-core.ts';
 import { statementTable } from './statement-table.ts';
 import { matchTable, matches } from './scalers.ts';
 import { LARGE_MODEL } from './traces.ts';
@@ -33,6 +34,7 @@ Simulates machines over the real session protocol against a real core and Postgr
   --statements <n>     print the n statements that PostgreSQL spent most on, too
   --profile <folder>   write what core's processor did there, for a browser's profiler
   --decisions <n>      instead: how soon a decision follows its condition at so many endpoints that sleep, and what that costs
+  --at-once <n>        instead: the same when so many endpoints get their first job at once
   --help               this text
 `;
 /** Longest that one step may take. */
@@ -46,7 +48,7 @@ const LOOK_MS = 200;
 type Row = Record<string, string | number>;
 
 async function measure(database: Database, machines: number, options: Options): Promise<Row> {
-  const measured = await startMeasured(database, options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]);
+  const measured = await startMeasured(database, profiling(options.profile));
   const { core, sql, clients, rootKey } = measured;
   const { seed, lengths } = options;
   const size = { seed, lengths, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: 10 };
@@ -163,7 +165,7 @@ async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    decisions: option, statements: option, profile: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
+    decisions: option, 'at-once': option, statements: option, profile: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
@@ -180,7 +182,13 @@ async function main(): Promise<void> {
   const database = await startDatabase(options.statements > 0 ? { shared_preload_libraries: 'pg_stat_statements' } : {});
   const rows: Row[] = [];
   try {
-    if (values.decisions !== undefined) return await decisions(database, positive('--decisions', values.decisions, 1_000), seed);
+    const atOnce = values['at-once'];
+    if (atOnce !== undefined) {
+      return await printed(database, options, (core) => measureAtOnce(core, database.pid, positive('--at-once', atOnce, 500), seed));
+    }
+    if (values.decisions !== undefined) {
+      return await printed(database, options, (core) => measureDecisions(core, positive('--decisions', values.decisions, 1_000), seed));
+    }
     for (const size of machines) {
       process.stderr.write(`· ${size} machines\n`);
       rows.push(await measure(database, size, options));
@@ -192,13 +200,19 @@ async function main(): Promise<void> {
   if (rows.some(({ faults }) => faults !== 0)) process.exitCode = 1;
 }
 
-async function decisions(database: Database, endpoints: number, seed: number): Promise<void> {
-  const measured = await startMeasured(database);
+/** Prints what is measured at a core of its own. */
+async function printed(database: Database, { statements, profile }: Options, measure: (core: MeasuredCore) => Promise<string>): Promise<void> {
+  const measured = await startMeasured(database, profiling(profile));
   try {
-    console.log(await measureDecisions(measured, endpoints, seed));
+    console.log(await measure(measured));
+    if (statements > 0) console.log(await statementTable(measured.sql, statements));
   } finally {
     await measured.stop();
   }
+}
+
+function profiling(folder: string | undefined): string[] {
+  return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`];
 }
 
 function recorded(name: keyof FleetLengths, file: string | undefined): Partial<FleetLengths> {
