@@ -20,7 +20,7 @@ const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
 };
 
 /** What workers are at that keeps jobs waiting. */
-export const CRASH_CHANGE = 'mend what its last lines name and update the endpoint or its template, after which a worker starts at once; '
+export const CRASH_CHANGE = 'mend what its reason or its last lines name and update the endpoint or its template, after which a worker starts at once; '
   + 'slipway endpoints restart tries again without a change';
 export const AWAY_CHANGE = 'let the operator start the agent of that machine again';
 export const CORDON_CHANGE = 'let the operator take new work on that machine again (slipway machines uncordon)';

@@ -17,7 +17,9 @@ export function describeExit(exit: UnitExit): string {
 
 /** The whole reason of a worker that ended on its own. */
 export function endReason(exit: UnitExit, asked: boolean, logTail: Buffer): string {
-  return withLog(`The worker ${describeExit(exit)}${asked ? '' : ' before it asked for work'}.`, logTail);
+  // What could not be started says itself what to do, and never had the time to ask.
+  const early = asked || exit.failure !== undefined ? '' : ' before it asked for work';
+  return withLog(`The worker ${describeExit(exit)}${early}.`, logTail);
 }
 
 /** A sentence and the last lines of a log. */

@@ -26,7 +26,7 @@ export function endpointProblems({ id, name }: EndpointRow, { workers }: GetHeal
   else if (workers.throttledReason !== '') found.push({ ...about, level: 'warn', text: sentence(workers.throttledReason) });
   if (workers.unhealthy > 0) {
     const who = workers.unhealthy === 1 ? 'One worker has' : `${workers.unhealthy} workers have`;
-    found.push({ ...about, level: 'bad', text: `${who} crashed; others are started after a pause.` });
+    found.push({ ...about, level: 'bad', text: `${who} crashed or could not start; others are started after a pause. The endpoint's page says why.` });
   }
   return found;
 }

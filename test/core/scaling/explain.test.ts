@@ -186,7 +186,7 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
   const starting = { ...crashed, state: 'INITIALIZING', failures: 0 } as WorkerSample;
   t.equal(summary(starting), `${jobs} Its only worker starts (it has not asked for work yet: no such image).`);
   t.match(summary({ ...starting, failures: 1 }), /work yet, and the one before it crashed \(slipway workers tells how\): no such/);
-  t.match(summary({ ...starting, failures: 3 }), /work yet, and 3 in a row before it crashed \(.* To change that: mend what its last lines name/);
+  t.match(summary({ ...starting, failures: 3 }), /work yet, and 3 in a row before it crashed \(.* To change that: mend what its reason or its last lines name/);
   refusal = 'no machine has a free GPU';
   t.equal(summary(), `${jobs} Workers find no place: no machine has a free GPU. To change that: join a machine (slipway agent).`);
   const cause = 'Its only worker crashed (it crashed; another takes its place: no such image).';

@@ -7,7 +7,8 @@ t.test('says how it ended', async (t) => {
   t.equal(endReason({ code: 1, signal: undefined, failure: undefined }, false, none), 'The worker ended with exit code 1 before it asked for work.');
   t.equal(endReason({ code: 0, signal: undefined, failure: undefined }, true, none), 'The worker ended with exit code 0.');
   t.equal(endReason({ code: undefined, signal: 'SIGKILL', failure: undefined }, true, none), 'The worker was ended by SIGKILL.');
-  t.match(endReason({ code: undefined, signal: undefined, failure: 'spawn ENOENT' }, false, none), /could not be started: spawn ENOENT/);
+  const failed = { code: undefined, signal: undefined, failure: 'no image x: push it to a registry' };
+  t.equal(endReason(failed, false, none), 'The worker could not be started: no image x: push it to a registry.');
 });
 
 t.test('shows the last lines and fits', async (t) => {
