@@ -41,13 +41,19 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const staying = new Set([...frozen, ...usable]);
   const leaving = [...outdated, ...[...surplus, ...standbys].filter((worker) => !staying.has(worker))];
   return {
-    add: [...replaced.map(({ failures }) => ({ failures })), ...Array.from({ length: missing - wake.length }, () => ({ failures: 0 }))],
+    add: [...replaced.map(({ failures }) => ({ failures })), ...Array.from({ length: missing - wake.length }, () => ({ failures: crashesOf(current) }))],
     wake: ids(wake),
     freeze: ids(frozen),
     drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
     retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...replaced]),
     ...chosen,
   };
+}
+
+/** What further places carry over: while none of an endpoint's workers has come up, one that crashes is of the same series, and not a first one again. */
+function crashesOf(current: readonly WorkerSample[]): number {
+  if (current.some(({ state }) => state !== 'UNHEALTHY' && state !== 'INITIALIZING')) return 0;
+  return Math.max(0, ...current.map(({ failures }) => failures));
 }
 
 /** A frozen worker stays: not crashed, of this version, not for too long, and FlashBoot is still on. */

@@ -50,6 +50,8 @@ const ROWS: Row[] = [
   { what: 'workersMax 0 drains all', workers: [worker('a', { held: 1 }), worker('b')], wanted: 2, settings: { workersMax: 0 }, drain: ['a', 'b'] },
   { what: 'a crashed worker keeps its place', workers: [worker('a', crashed)], wanted: 1 },
   { what: 'until its back-off has passed', workers: [worker('a', { ...crashed, retryDue: true })], wanted: 1, add: [3], retire: ['a'] },
+  { what: 'a further one is of the same series', workers: [worker('a', crashed)], wanted: 2, add: [3] },
+  { what: 'unless one has come up', workers: [worker('a', crashed), worker('b')], wanted: 3, add: [0] },
   { what: 'it is given up when nobody wants it', workers: [worker('a', crashed)], wanted: 0, retire: ['a'] },
   { what: 'outdated workers are drained and replaced', workers: [worker('a', { version: 0, held: 1 })], wanted: 1, add: [0], drain: ['a'] },
   { what: 'an outdated crashed one is given up', workers: [worker('a', { ...crashed, version: 0 })], wanted: 1, add: [0], retire: ['a'] },
