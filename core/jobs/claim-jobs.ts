@@ -70,8 +70,9 @@ export class ClaimJobs {
     } finally {
       const tookMs = clock.monotonicMs() - startedAtMs;
       meter?.claimed(claims.length, tookMs);
-      tracing?.keep(claims.map(({ job }) => job));
-      tracing?.batch('claim jobs', claims.map(({ job }) => job), clock.nowMs() - tookMs)?.end();
+      const jobs = tracing ? claims.map(({ job }) => job) : [];
+      tracing?.keep(jobs);
+      tracing?.batch('claim jobs', jobs, ({ traceparent }) => traceparent, clock.nowMs() - tookMs)?.end();
       cursors.learn(endpointId, plan, { asked, claims, tookMs });
       gate.changed(endpointId, -claims.length);
     }

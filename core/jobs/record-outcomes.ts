@@ -117,6 +117,7 @@ export class RecordOutcomes {
     try {
       const settled = await persist(() => stores.outcomes.record(sorted), options);
       trace?.end();
+      if (trace) tracing!.forget(settled.map(({ place }) => sorted[place]!));
       meter?.settled(sorted.length, settled);
       this.#announce(sorted, settled);
       return settled;

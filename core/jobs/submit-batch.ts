@@ -53,7 +53,7 @@ export class SubmitBatch {
   /** Stores jobs; answers each as stored. One whose id exists already is answered with the job of that id. */
   async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
     const { random, clock, tasks, tracing } = this.#options;
-    const trace = tracing?.batch('store jobs', jobs);
+    const trace = tracing?.batch('store jobs', jobs, ({ traceparent }) => traceparent);
     const placed = this.#place(jobs);
     const claimId = random.uuid();
     let stored: Map<string, StoredJob>;

@@ -4,7 +4,7 @@ import type { Job as WireJob } from '../../proto/gen/slipway/v1/job.ts';
 import { WebhookDeliveryState } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest, WebhookDelivery } from '../../proto/gen/slipway/v1/job_service.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
-import { recordedTrace } from '../runtime/tracing.ts';
+import { recordedTrace } from '../runtime/trace.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';

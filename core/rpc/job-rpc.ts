@@ -71,7 +71,8 @@ export class JobRpc {
     const trace = this.#tracing?.child('submit', 'server', submission.traceparent, { 'slipway.endpoint.id': request.endpointId });
     if (!trace) return submit(submission);
     try {
-      const job = await submit({ ...submission, traceparent: trace.traceparent });
+      submission.traceparent = trace.traceparent;
+      const job = await submit(submission);
       trace.set({ 'slipway.job.id': job.id, 'slipway.job.state': job.state });
       trace.end();
       return job;

@@ -25,7 +25,7 @@ export interface Clock {
 
 /** Chance. */
 export interface Random {
-  /** A number in [0, 1). */
+  /** A number in [0, 1), cheap: for spreading and choosing, never for a secret. */
   fraction(): number;
   /** A UUID that nobody can guess. */
   uuid(): string;
@@ -51,7 +51,7 @@ const ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /** The machine's own chance. */
 export const systemRandom: Random = {
-  fraction: () => randomInt(2 ** 32) / 2 ** 32,
+  fraction: () => Math.random(),
   uuid: () => randomUUID(),
   id: (length) => Array.from({ length }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join(''),
   bytes: (length) => randomBytes(length),

@@ -1,6 +1,6 @@
 /** What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same shape. */
 import type { FastifyInstance } from 'fastify';
-import type { Trace } from '../../core/runtime/tracing.ts';
+import type { Trace } from '../../core/runtime/trace.ts';
 import type { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 
 /** Who asks. Known once the access hook has passed. */

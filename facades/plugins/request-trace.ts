@@ -1,7 +1,8 @@
 /** A span for each request whose trace is recorded. Without tracing no hook is added. The query stays out: it may hold a key. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import type { Trace, Tracing } from '../../core/runtime/tracing.ts';
+import type { Trace } from '../../core/runtime/trace.ts';
+import type { Tracing } from '../../core/runtime/tracing.ts';
 
 /** Adds it for the routes that are added from now on. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined): void {

@@ -1,5 +1,6 @@
 /** The part of a job's trace that an agent records: the attempt from its arrival, and the handler from when its worker was given the job. */
-import type { Trace, Tracing } from '../../core/runtime/tracing.ts';
+import type { Trace } from '../../core/runtime/trace.ts';
+import type { Tracing } from '../../core/runtime/tracing.ts';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';

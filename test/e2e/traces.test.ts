@@ -138,3 +138,5 @@ t.test('unmodified Python workers run jobs of recorded traces as they do others'
   t.match(await answer.json(), { status: 'COMPLETED' });
   t.match(await waitFor('its handler', async () => named(ofTrace(traceId), 'handler')), { attributes: { 'slipway.outcome': 'COMPLETED' } });
 });
+
+t.test('a collector understands each span', async (t) => t.same(receiver.faults, []));

@@ -1,25 +1,7 @@
-/** A receiver of traces, built from the protos of OTLP 1: what of opentelemetry/proto/{collector/trace,trace,common,resource}/v1 is looked at. */
+/** A receiver of traces by OTLP's JSON, which takes what the protos of OTLP 1 name and nothing else, as a collector does. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import protobuf from 'protobufjs';
 import type { Test } from 'tap';
-
-const { root } = protobuf.parse(`
-  syntax = "proto3";
-  message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
-  message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
-  message Resource { repeated KeyValue attributes = 1; }
-  message ScopeSpans { repeated Span spans = 2; }
-  message Span {
-    bytes trace_id = 1; bytes span_id = 2; bytes parent_span_id = 4; string name = 5; int32 kind = 6;
-    fixed64 start_time_unix_nano = 7; fixed64 end_time_unix_nano = 8; repeated KeyValue attributes = 9; repeated Link links = 13; Status status = 15;
-  }
-  message Link { bytes trace_id = 1; bytes span_id = 2; }
-  message Status { string message = 2; int32 code = 3; }
-  message KeyValue { string key = 1; AnyValue value = 2; }
-  message AnyValue { oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; } }
-`, { keepCase: false });
-const Request = root.lookupType('ExportTraceServiceRequest');
 
 /** One span. Ids in hexadecimal digits. */
 export interface SentSpan {
@@ -28,6 +10,7 @@ export interface SentSpan {
   traceId: string;
   spanId: string;
   parentId: string;
+  kind: number;
   startNs: bigint;
   endNs: bigint;
   links: { traceId: string; spanId: string }[];
@@ -35,50 +18,76 @@ export interface SentSpan {
   isError: boolean;
 }
 
-interface Pair { key: string; value?: object }
+interface Pair { key: string; value: object }
 interface WireSpan {
-  traceId: Buffer; spanId: Buffer; parentSpanId: Buffer; name: string; startTimeUnixNano: object; endTimeUnixNano: object;
-  attributes: Pair[]; links: { traceId: Buffer; spanId: Buffer }[]; status?: { code: number };
+  traceId: string; spanId: string; parentSpanId?: string; name: string; kind: number; startTimeUnixNano: string; endTimeUnixNano: string;
+  attributes: Pair[]; links?: { traceId: string; spanId: string }[]; status?: { code: number; message: string };
+}
+interface Message { resourceSpans: { resource: { attributes: Pair[] }; scopeSpans: { scope: object; spans: WireSpan[] }[] }[] }
+
+/** opentelemetry/proto/{collector/trace,trace,common,resource}/v1: the members of each message that may be sent, and how each is written. */
+const ID = (digits: number) => (value: unknown): boolean => typeof value === 'string' && value.length === digits && /^(?!0*$)[0-9a-f]+$/.test(value);
+const TEXT = (value: unknown): boolean => typeof value === 'string' && value.isWellFormed();
+const INT64 = (value: unknown): boolean => typeof value === 'string' && /^-?[0-9]{1,19}$/.test(value);
+const INT32 = (value: unknown): boolean => Number.isInteger(value);
+type Shape = ((value: unknown) => boolean) | { [member: string]: Shape } | [Shape];
+const ATTRIBUTES: Shape = [{
+  key: TEXT, value: { stringValue: TEXT, intValue: INT64, boolValue: (value) => typeof value === 'boolean', doubleValue: (value) => typeof value === 'number' },
+}];
+const MESSAGE: Shape = { resourceSpans: [{
+  resource: { attributes: ATTRIBUTES },
+  scopeSpans: [{
+    scope: { name: TEXT },
+    spans: [{
+      traceId: ID(32), spanId: ID(16), parentSpanId: ID(16), flags: INT32, name: TEXT, kind: INT32, startTimeUnixNano: INT64, endTimeUnixNano: INT64,
+      attributes: ATTRIBUTES, links: [{ traceId: ID(32), spanId: ID(16), flags: INT32 }], status: { code: INT32, message: TEXT },
+    }],
+  }],
+}] };
+
+/** Where a value is not what its message takes; undefined: nowhere. */
+function fault(value: unknown, shape: Shape, at = ''): string | undefined {
+  if (typeof shape === 'function') return shape(value) ? undefined : `${at}: ${JSON.stringify(value)}`;
+  if (Array.isArray(shape)) return Array.isArray(value) ? value.map((item) => fault(item, shape[0], `${at}[]`)).find((text) => text !== undefined) : at;
+  const members = Object.entries(value as object);
+  return members.map(([name, member]) => (shape[name] ? fault(member, shape[name], `${at}.${name}`) : `${at}.${name}`)).find((text) => text !== undefined);
 }
 
-/** Listens until the test ends. */
+/** Listens until the test ends. What it did not understand stands in `faults`. */
 export async function receiveTraces(t: Pick<Test, 'teardown'>) {
   const spans: SentSpan[] = [];
   const bodies: Buffer[] = [];
+  const faults: string[] = [];
   const server = createServer((request, reply) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
       const body = Buffer.concat(pieces);
       bodies.push(body);
-      if (request.url === '/v1/traces' && request.headers['content-type'] === 'application/x-protobuf') spans.push(...decode(body));
-      reply.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+      const message = JSON.parse(body.toString()) as Message;
+      const wrong = request.url !== '/v1/traces' || request.headers['content-type'] !== 'application/json' ? 'another request' : fault(message, MESSAGE);
+      if (wrong === undefined) spans.push(...decode(message));
+      else faults.push(wrong);
+      reply.writeHead(wrong === undefined ? 200 : 400, { 'content-type': 'application/json' }).end('{}');
     });
   });
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
   t.teardown(() => { server.closeAllConnections(); server.close(); });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, bodies };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, bodies, faults };
 }
 
-function decode(body: Buffer): SentSpan[] {
-  const message = Request.decode(body) as unknown as { resourceSpans: { resource: { attributes: Pair[] }; scopeSpans: { spans: WireSpan[] }[] }[] };
+function decode(message: Message): SentSpan[] {
   return message.resourceSpans.flatMap(({ resource, scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans.map((span) => ({
-    service: String(attributesOf(resource.attributes)['service.name']), name: span.name,
-    traceId: hex(span.traceId), spanId: hex(span.spanId), parentId: hex(span.parentSpanId),
-    startNs: BigInt(String(span.startTimeUnixNano)), endNs: BigInt(String(span.endTimeUnixNano)),
-    links: span.links.map((link) => ({ traceId: hex(link.traceId), spanId: hex(link.spanId) })),
-    attributes: attributesOf(span.attributes), isError: span.status?.code === 2,
+    service: String(attributesOf(resource.attributes)['service.name']), name: span.name, kind: span.kind,
+    traceId: span.traceId, spanId: span.spanId, parentId: span.parentSpanId ?? '',
+    startNs: BigInt(span.startTimeUnixNano), endNs: BigInt(span.endTimeUnixNano),
+    links: span.links ?? [], attributes: attributesOf(span.attributes), isError: span.status?.code === 2,
   }))));
 }
 
 function attributesOf(pairs: readonly Pair[]): Record<string, unknown> {
-  // Members that were not sent have defaults behind them, in the prototype.
   return Object.fromEntries(pairs.map(({ key, value }) => {
-    const [sent] = Object.values({ ...value });
-    return [key, typeof sent === 'object' ? Number(sent) : sent];
+    const [[name, sent] = []] = Object.entries(value);
+    return [key, name === 'intValue' ? Number(sent) : sent as unknown];
   }));
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

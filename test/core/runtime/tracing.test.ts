@@ -1,0 +1,98 @@
+/** Spans: what is sent is what a collector takes, of any text and any number, and nobody waits for a collector that does not answer. */
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import t from 'tap';
+import type { Test } from 'tap';
+import { readTraceparent, recordedTrace } from '../../../core/runtime/trace.ts';
+import { Tracing } from '../../../core/runtime/tracing.ts';
+import { receiveTraces } from '../../helpers/otlp.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SPAN = '00f067aa0ba902b7';
+const HEADER = `00-${TRACE}-${SPAN}-01`;
+
+async function tracingTo(t: Pick<Test, 'teardown'>, endpoint: string, ratio = 1): Promise<Tracing> {
+  const tracing = new Tracing({ service: 'test', endpoint, ratio });
+  await tracing.start();
+  t.teardown(() => tracing.stop());
+  return tracing;
+}
+
+t.test('every text is sent as a collector takes it', async (t) => {
+  const receiver = await receiveTraces(t);
+  const tracing = await tracingTo(t, `${receiver.url}/`);
+  // What is left of a character that a cut went through, what JSON escapes, and what is longer in UTF-8.
+  const texts = ['half \u{1f600}'.slice(0, 6), 'quote " backslash \\ line \n end \u0000', '日本語 \u{1f600} \u202e', ''];
+  for (const text of texts) tracing.root(text, undefined, { text, whole: 3, part: 0.5, yes: true })!.end(text);
+  await tracing.stop();
+  t.same(receiver.faults, []);
+  const wellFormed = texts.map((text) => text.toWellFormed());
+  t.same(receiver.spans.map(({ name }) => name), wellFormed);
+  t.same(receiver.spans.map(({ attributes }) => attributes), wellFormed.map((text) => ({ text, whole: 3, part: 0.5, yes: true })));
+  t.ok(receiver.spans.every(({ isError, parentId, startNs, endNs }) => isError && parentId === '' && endNs >= startNs));
+  t.equal(new Set(receiver.spans.flatMap(({ traceId, spanId }) => [traceId, spanId])).size, texts.length * 2, 'ids of their own');
+});
+
+t.test('many spans go out in several requests, and none is lost or sent twice', async (t) => {
+  const receiver = await receiveTraces(t);
+  const tracing = await tracingTo(t, receiver.url);
+  const made = Array.from({ length: 1_500 }, (_, i) => {
+    const span = tracing.child('part', 'internal', HEADER, { i, text: i === 750 ? 'é'.repeat(200_000) : '' })!;
+    span.set({ later: i });
+    span.end();
+    span.end();
+    return span.traceparent;
+  });
+  await tracing.stop();
+  t.same(receiver.faults, []);
+  t.ok(receiver.bodies.length > 1, `${receiver.bodies.length} requests`);
+  t.same(receiver.spans.map(({ spanId }) => `00-${TRACE}-${spanId}-01`).sort(), made.sort(), 'each once');
+  t.ok(receiver.spans.every(({ traceId, parentId, attributes }) => (
+    traceId === TRACE && parentId === SPAN && attributes['i'] === attributes['later']
+  )));
+});
+
+t.test('a batch has the first trace for its parent and links to the others; jobs are forgotten at their end', async (t) => {
+  const receiver = await receiveTraces(t);
+  const tracing = await tracingTo(t, receiver.url);
+  const other = `00-${TRACE}-00f067aa0ba902b8-01`;
+  const jobs = [{ endpointId: 'a', jobId: '1' }, { endpointId: 'a', jobId: '2', traceparent: HEADER }, { endpointId: 'b', jobId: '3', traceparent: other }];
+  tracing.keep(jobs);
+  t.equal(tracing.ends('none', [{ endpointId: 'b', jobId: '2' }]), undefined, 'the same id at another endpoint');
+  tracing.ends('record outcomes', jobs)!.end();
+  tracing.forget(jobs.slice(0, 2));
+  tracing.ends('again', jobs)!.end();
+  await tracing.stop();
+  t.match(receiver.spans, [
+    { name: 'record outcomes', parentId: SPAN, links: [{ traceId: TRACE, spanId: '00f067aa0ba902b8' }],
+      attributes: { 'slipway.jobs': 3, 'slipway.jobs.traced': 2 } },
+    { name: 'again', parentId: '00f067aa0ba902b8', links: [], attributes: { 'slipway.jobs.traced': 1 } },
+  ]);
+});
+
+t.test('nobody waits for a collector that does not answer', async (t) => {
+  const sockets = new Set<Socket>();
+  const deaf = createServer((socket) => { sockets.add(socket); });
+  await new Promise<void>((resolve) => { deaf.listen(0, '127.0.0.1', resolve); });
+  t.teardown(() => { for (const socket of sockets) socket.destroy(); deaf.close(); });
+  const tracing = await tracingTo(t, `http://127.0.0.1:${(deaf.address() as AddressInfo).port}`);
+  for (let i = 0; i < 30_000; i += 1) tracing.root('span', undefined, {})!.end();
+  await waitFor('a connection', async () => sockets.size > 0);
+  const startedAtMs = performance.now();
+  await tracing.stop();
+  t.ok(performance.now() - startedAtMs < 5_000, 'it stops all the same');
+  t.ok(sockets.size <= 16, `${sockets.size} requests at a time`);
+  t.equal(tracing.root('late', undefined, {}), undefined, 'and records nothing any more');
+  t.notOk(tracing.records(HEADER));
+});
+
+t.test('a traceparent is what W3C says it is', async (t) => {
+  t.same(readTraceparent(HEADER), { traceId: TRACE, spanId: SPAN, recorded: true });
+  t.equal(recordedTrace(HEADER), HEADER);
+  t.equal(readTraceparent(`00-${TRACE}-${SPAN}-00`)?.recorded, false);
+  t.equal(readTraceparent(`00-${TRACE}-${SPAN}-03`)?.recorded, true);
+  const wrong = ['', 'rubbish', `${HEADER}0`, ` ${HEADER}`, `01-${TRACE}-${SPAN}-01`, `00-${'0'.repeat(32)}-${SPAN}-01`, `00-${TRACE}-${'0'.repeat(16)}-01`,
+    HEADER.toUpperCase(), `${HEADER}\n`];
+  for (const text of [undefined, ...wrong]) t.equal(readTraceparent(text), undefined, JSON.stringify(text));
+});
