@@ -1,7 +1,7 @@
 /**
  * Time, turns and chance, handed in so that a loop can run in a simulated world. The only place that asks the machine for them.
  */
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { randomBytes, randomFillSync, randomInt, randomUUID } from 'node:crypto';
 
 /** A running timer. */
 export interface Timer {
@@ -25,7 +25,7 @@ export interface Clock {
 
 /** Chance. */
 export interface Random {
-  /** A number in [0, 1), cheap: for spreading and choosing, never for a secret. */
+  /** A number in [0, 1), cheap enough to be asked for by each request. */
   fraction(): number;
   /** A UUID that nobody can guess. */
   uuid(): string;
@@ -49,9 +49,21 @@ export const systemClock: Clock = {
 
 const ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
+/** Random words that are not used yet, got many at once: each call of the machine's generator costs more than a word. */
+const words = new Uint32Array(1_024);
+let wordsUsed = words.length;
+
+function nextWord(): number {
+  if (wordsUsed === words.length) {
+    randomFillSync(words);
+    wordsUsed = 0;
+  }
+  return words[wordsUsed++]!;
+}
+
 /** The machine's own chance. */
 export const systemRandom: Random = {
-  fraction: () => Math.random(),
+  fraction: () => nextWord() / 2 ** 32,
   uuid: () => randomUUID(),
   id: (length) => Array.from({ length }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join(''),
   bytes: (length) => randomBytes(length),
