@@ -150,7 +150,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
   const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));
-  const executor = new GraphqlExecutor(core, clock);
+  const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });

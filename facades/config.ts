@@ -49,6 +49,8 @@ export interface FacadeConfig {
    * refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that serves.
    */
   restDeleteAutoZero: boolean;
+  /** Load what GraphQL needs at the start, which takes half a second of processor time. False: when the first request asks, which waits for it. */
+  graphqlAtStart: boolean;
   /** A secret, the same as core's and the edges': with it edges may ask this facade whom they may let through to workers. Empty: none may. */
   edgeKey: string;
   /** Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto count. Edges with the key need not be among them. Default: loopback. */
@@ -95,6 +97,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     answerIdleMs: reader.integer('SLIPWAY_ANSWER_IDLE_MS', 30_000, 100, 3_600_000),
     openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
+    graphqlAtStart: reader.flag('SLIPWAY_GRAPHQL_AT_START', true),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     trustedProxies: reader.list('SLIPWAY_TRUSTED_PROXIES', ['127.0.0.0/8', '::1']),
     lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),

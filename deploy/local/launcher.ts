@@ -206,7 +206,11 @@ export class Launcher {
     const { options, root, env, progress } = this.#given;
     const facade = facadeProcess({
       root, host: this.#httpHost, port: options.port, logDir: data.logDir, cacheDir: data.cacheDir,
-      env: () => ({ ...env, ...this.#metricsOf(1), SLIPWAY_CORE_ADDRESS: coreAddress }),
+      env: () => ({
+        ...env, ...this.#metricsOf(1), SLIPWAY_CORE_ADDRESS: coreAddress,
+        // Who starts all of it on one machine waits for it, and few of them ask GraphQL.
+        SLIPWAY_GRAPHQL_AT_START: env.SLIPWAY_GRAPHQL_AT_START || 'false',
+      }),
     });
     const plan = nodeProcess({
       name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,

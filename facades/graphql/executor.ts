@@ -1,5 +1,4 @@
 /** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
-import { getMesh } from '@graphql-mesh/runtime';
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
 import { GraphQLError, OperationTypeNode, getOperationAST, isIntrospectionType, isObjectType, parse, specifiedRules, validate } from 'graphql';
 import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphql';
@@ -59,18 +58,20 @@ export class GraphqlExecutor extends BaseService {
     max: DOCUMENTS_MAX, maxSize: DOCUMENT_CHARACTERS_MAX, sizeCalculation: (_, text) => text.length,
   });
   readonly #largeReads = largeReads();
+  readonly #atStart: boolean;
   #mesh: Promise<MeshInstance> | undefined;
 
-  /** `core`: who answers its calls. */
-  constructor(core: CoreServices, clock: Clock) {
+  /** `core`: who answers its calls. `atStart`: the mesh is loaded at the start already. */
+  constructor(core: CoreServices, clock: Clock, atStart: boolean) {
     super();
     this.#core = core;
     this.#clock = clock;
+    this.#atStart = atStart;
   }
 
   /** Begins to load the mesh, which takes a second; requests wait for it. */
   protected override onStart(): void {
-    void this.#load().catch(() => undefined);
+    if (this.#atStart) void this.#load().catch(() => undefined);
   }
 
   protected override async onStop(): Promise<void> {
@@ -115,6 +116,8 @@ export class GraphqlExecutor extends BaseService {
   }
 
   async #make(): Promise<MeshInstance> {
+    // Not before: it loads slowly, and who never asks needs none of it.
+    const { getMesh } = await import('@graphql-mesh/runtime');
     const { getMeshOptions } = await import(ARTIFACT.href) as { getMeshOptions(): Promise<GetMeshOptions> };
     const options = await getMeshOptions();
     for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(this.#core);

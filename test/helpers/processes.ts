@@ -84,7 +84,8 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   let url = '';
   const everyCore = addresses.join(',');
   const { child: facade, ready } = await run('facade', 'facades/main.ts', () => ({
-    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port, ...options.env,
+    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port,
+    SLIPWAY_GRAPHQL_AT_START: 'false', ...options.env,
   }));
   url = ready.url!;
   const agents: Child<ReadyMessage>[] = [];

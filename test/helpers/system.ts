@@ -101,7 +101,8 @@ async function startOwn(t: Test, options: SystemOptions) {
   const agentKey = await newKey(KeyScope.AGENT);
 
   const facade = buildFacade(readFacadeConfig({
-    SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', ...options.facadeEnv,
+    SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0',
+    SLIPWAY_GRAPHQL_AT_START: 'false', ...options.facadeEnv,
   }), { logger, ...(options.waits ? { waits: options.waits } : {}), ...(options.tunnelAdmitMs ? { tunnelAdmitMs: options.tunnelAdmitMs } : {}) });
   const { url, metrics: facadeMetrics } = await facade.start();
   stops.push(() => facade.stop());
