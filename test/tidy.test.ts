@@ -1,5 +1,5 @@
 /** The style, checked: import arrows, lengths, banned words. Each message says what to do instead. Rules and reasons: ARCHITECTURE.md. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
@@ -279,6 +279,13 @@ t.test('every setting is in docs/operations.md', async (t) => {
       t.ok(new RegExp(`\\b${name}\\b`).test(table), `${name} of ${folder} in docs/operations.md`);
     }
   }
+});
+
+t.test('no file holds what a merge left to decide', async (t) => {
+  // Seven of one sign at a line's start; of a row of = alone Markdown makes headings.
+  const args = ['grep', '--untracked', '-I', '-n', '-E', '^(<{7}|>{7}|[|]{7})( |$)'];
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  t.same([status, stdout], [1, ''], 'decide, and remove the marks');
 });
 
 t.test('every top folder has a README', async (t) => {

@@ -22,7 +22,8 @@ export async function occupy(t: Test, port = 0): Promise<number> {
 
 /**
  * A port for a program that must be told one and listens on it later. It stays free: nobody who asks the kernel for any port gets one of
- * these, no outgoing connection has one, and another test hardly draws the same of twenty thousand.
+ * these, no outgoing connection has one, and another test hardly draws the same of twenty thousand. Drawn without a seed: two processes, or two runs side
+ * by side, that drew the same ports in the same order would meet at each of them.
  */
 export async function quietPort(): Promise<number> {
   const end = outgoingMin();
