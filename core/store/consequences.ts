@@ -10,13 +10,15 @@ import { tallied } from './tally.ts';
 
 /**
  * Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). `queues`: some may go back into their queue; else the
- * part for those is left out, for each part costs before its first row.
+ * part for those is left out, for each part costs before its first row. `isOne`: `moved` has one row at most, which needs no counting.
  */
-export function consequences(sql: Sql, { queues }: { queues: boolean }): Fragment {
-  return queues ? ofAny(sql) : ofFinal(sql);
+export function consequences(sql: Sql, { queues, isOne = false }: { queues: boolean; isOne?: boolean }): Fragment {
+  if (queues) return ofAny(sql);
+  return isOne ? ofOneFinal(sql) : ofFinal(sql);
 }
 
 const ofFinal = samePart((sql) => sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counters(sql)}`);
+const ofOneFinal = samePart((sql) => sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counterOfOne(sql)}`);
 const ofAny = samePart((sql) => sql`${ofFinal(sql)}, ${cut(sql)}`);
 
 /**
@@ -69,4 +71,10 @@ function counters(sql: Sql) {
       count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued,
       count(*) FILTER (WHERE state = 'IN_QUEUE' AND low_priority) AS queued_low, 0 AS claimed_to
     FROM moved GROUP BY endpoint_id`);
+}
+
+/** What came to an end where at most one did. */
+function counterOfOne(sql: Sql) {
+  return tallied(sql, sql`SELECT endpoint_id, (state = 'COMPLETED')::int AS completed, (state IN ('FAILED', 'TIMED_OUT'))::int AS failed,
+    0 AS retried, 0 AS queued, 0 AS queued_low, 0 AS claimed_to FROM moved`);
 }

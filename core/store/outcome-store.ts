@@ -1,9 +1,10 @@
 /** Ends attempts: many outcomes in one statement, with output, webhook and counters, each guarded by its attempt number. */
 import type { Settlement } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
-import type { Database, Sql } from './database.ts';
+import type { Database, Fragment, Sql } from './database.ts';
 import { consequences } from './consequences.ts';
 import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
+import type { PackedBytes } from './pack.ts';
 import { remembered } from './lost-attempt-rows.ts';
 import { isLive, isRunning, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
@@ -58,6 +59,7 @@ export class OutcomeStore {
    */
   async record(entries: readonly OutcomeEntry[]): Promise<Settled[]> {
     const output = packBytes(entries.map((entry) => entry.output));
+    const isOne = entries.length === 1;
     // Another statement, so that history costs nothing where nothing is lost.
     const history = entries.some((entry) => entry.remembered !== undefined) ? remembered(this.#hot) : this.#hot``;
     const queues = entries.some((entry) => entry.settlement.requeueBelow > 0);
@@ -73,24 +75,36 @@ export class OutcomeStore {
           execution_deadline_at = NULL, claim_id = NULL,
           expires_at = CASE WHEN j.retries < g.requeue_below THEN j.expires_at
             ELSE least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms') END
-        FROM unnest(
-          ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
-          ${textArray(entries.map((entry) => entry.jobId))}::text[], ${numberArray(entries.map((entry) => entry.attempt))}::int[],
-          ${numberArray(entries.map((entry) => entry.settlement.requeueBelow))}::int[],
-          ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
-          ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
-          ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
-          ${textArray(entries.map((entry) => entry.machineId))}::text[], ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[],
-          ${numberArray(entries.map((entry) => entry.executionMs ?? -1))}::bigint[]
-        ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
+        FROM ${isOne ? one(this.#hot, entries[0]!) : many(this.#hot, entries, output)}
+          AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
           execution_ms)
         WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
         RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error, g.machine_id, g.remembered,
           substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
-      ) ${consequences(this.#hot, { queues })}${history}
+      ) ${consequences(this.#hot, { queues, isOne })}${history}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
         low_priority, error FROM moved`;
     return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, lowPriority: row.low_priority, job: jobFromRow(row) }));
   }
+}
+
+/** Entries as a row set. */
+function many(sql: Sql, entries: readonly OutcomeEntry[], output: PackedBytes): Fragment {
+  return sql`unnest(
+    ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
+    ${textArray(entries.map((entry) => entry.jobId))}::text[], ${numberArray(entries.map((entry) => entry.attempt))}::int[],
+    ${numberArray(entries.map((entry) => entry.settlement.requeueBelow))}::int[], ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
+    ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
+    ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
+    ${textArray(entries.map((entry) => entry.machineId))}::text[], ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[],
+    ${numberArray(entries.map((entry) => entry.executionMs ?? -1))}::bigint[]
+  )`;
+}
+
+/** The same of a single one: the planner puts its values in their places, so that no row set is made, read and joined. */
+function one(sql: Sql, { endpointId, jobId, attempt, settlement, output, error, machineId, executionMs, ...entry }: OutcomeEntry): Fragment {
+  return sql`(VALUES (0, ${endpointId}::text, ${jobId}::text, ${attempt}::int, ${settlement.requeueBelow}::int, ${settlement.counted}::boolean,
+    ${settlement.final}::text, 1, ${output?.length ?? null}::int, ${error === undefined ? null : storableText(error)}::text, ${machineId}::text,
+    ${entry.remembered ?? ''}::text, ${executionMs ?? -1}::bigint))`;
 }

@@ -1,8 +1,9 @@
 /** Puts jobs into the queue: one statement for many, with their inputs, and the claim of those that have a free worker waiting. */
 import type { Job } from '../domain/job.ts';
 import { inTransaction, samePart } from './database.ts';
-import type { Database, Sql } from './database.ts';
+import type { Database, Fragment, Sql } from './database.ts';
 import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
+import type { PackedBytes } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 import { talliedQueue } from './tally.ts';
@@ -114,18 +115,12 @@ async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: s
   const webhook = packBytes(jobs.map((job) => job.webhookSealed));
   // Each part of a statement costs before its first row: what a worker takes at once is in no queue.
   const queues = placements.some((placement) => placement.slot === undefined);
+  const isOne = placements.length === 1;
   const rows = await sql<StoredRow[]>`
-    WITH given AS (
-      SELECT * FROM unnest(
-        ${textArray(jobs.map((job) => job.endpointId))}::text[], ${textArray(jobs.map((job) => job.id))}::text[],
-        ${flagArray(jobs.map((job) => job.lowPriority))}::boolean[], ${numberArray(jobs.map((job) => job.executionTimeoutMs))}::bigint[],
-        ${numberArray(jobs.map((job) => job.retentionMs))}::bigint[], ${numberArray(jobs.map((job) => job.ttlMs))}::bigint[],
-        ${input.starts}::int[], ${input.lengths}::int[], ${webhook.starts}::int[], ${webhook.lengths}::int[],
-        ${sealed.starts}::int[], ${sealed.lengths}::int[],
-        ${textArray(placements.map((placement) => placement.slot?.workerId))}::text[],
-        ${textArray(placements.map((placement) => placement.slot?.machineId))}::text[], ${textArray(jobs.map((job) => job.traceparent))}::text[]
-      ) AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length, webhook_start,
-        webhook_length, sealed_start, sealed_length, worker_id, machine_id, traceparent)
+    WITH given AS ${isOne ? sql`NOT MATERIALIZED` : sql``} (
+      SELECT * FROM ${isOne ? one(sql, placements[0]!) : many(sql, placements, { input, sealed, webhook })}
+        AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length, webhook_start, webhook_length,
+          sealed_start, sealed_length, worker_id, machine_id, traceparent)
     ), payload AS (
       INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed, traceparent)
       SELECT g.endpoint_id, g.id, substring(${input.blob}::bytea FROM g.input_start FOR g.input_length),
@@ -150,4 +145,25 @@ async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: s
 
 function storedFromRow(row: StoredRow): StoredJob {
   return { job: jobFromRow(row), position: row.position, claimId: row.claim_id };
+}
+
+/** Jobs as a row set. */
+function many(sql: Sql, placements: readonly PlacedJob[], { input, sealed, webhook }: Record<'input' | 'sealed' | 'webhook', PackedBytes>): Fragment {
+  const jobs = placements.map((placement) => placement.job);
+  return sql`unnest(
+    ${textArray(jobs.map((job) => job.endpointId))}::text[], ${textArray(jobs.map((job) => job.id))}::text[],
+    ${flagArray(jobs.map((job) => job.lowPriority))}::boolean[], ${numberArray(jobs.map((job) => job.executionTimeoutMs))}::bigint[],
+    ${numberArray(jobs.map((job) => job.retentionMs))}::bigint[], ${numberArray(jobs.map((job) => job.ttlMs))}::bigint[],
+    ${input.starts}::int[], ${input.lengths}::int[], ${webhook.starts}::int[], ${webhook.lengths}::int[],
+    ${sealed.starts}::int[], ${sealed.lengths}::int[],
+    ${textArray(placements.map((placement) => placement.slot?.workerId))}::text[],
+    ${textArray(placements.map((placement) => placement.slot?.machineId))}::text[], ${textArray(jobs.map((job) => job.traceparent))}::text[]
+  )`;
+}
+
+/** The same of a single one: the planner puts its values in their places, so that no row set is made and read. */
+function one(sql: Sql, { job, slot }: PlacedJob): Fragment {
+  return sql`(VALUES (${job.endpointId}::text, ${job.id}::text, ${job.lowPriority}::boolean, ${job.executionTimeoutMs}::bigint, ${job.retentionMs}::bigint,
+    ${job.ttlMs}::bigint, 1, ${job.input.length}::int, 1, ${job.webhookSealed?.length ?? null}::int, 1, ${job.s3ConfigSealed?.length ?? null}::int,
+    ${slot?.workerId ?? null}::text, ${slot?.machineId ?? null}::text, ${job.traceparent ?? null}::text))`;
 }

@@ -45,7 +45,7 @@ const claim = ({ claims }: Stores, count: number) => claims.claim({
 });
 
 /** A statement of each kind over about `count` rows; `measure` gets each of them. */
-async function useAll(stores: Stores, count: number, measure: (name: string, work: () => Promise<unknown>) => Promise<void>): Promise<void> {
+async function useAll(stores: Stores, count: number, measure: (name: string, work: () => Promise<unknown>, rows?: number) => Promise<void>): Promise<void> {
   const { submissions, claims, counts, jobs, chunks, attempts, deletions, deadlines, outcomes } = stores;
   const fresh = placements(2 * count);
   await measure('insert', () => submissions.insert(fresh, randomUUID()));
@@ -62,7 +62,20 @@ async function useAll(stores: Stores, count: number, measure: (name: string, wor
   await measure('cancel', () => jobs.cancel(keys[0]!));
   await measure('time out', () => deadlines.timeOut(count));
   await measure('record outcomes', () => outcomes.record(keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
+  await useOne(stores, measure);
   await measure('reap', () => deletions.reapExpired(count));
+}
+
+/** The statements that have a shape of their own where there is one row. */
+async function useOne({ submissions, outcomes }: Stores, measure: Parameters<typeof useAll>[2]): Promise<void> {
+  const [given] = placements(1);
+  await measure('insert one', () => submissions.insert([given!], randomUUID()), 1);
+  const [taken] = placements(1).map((placement) => ({ ...placement, slot: { workerId: 'worker', machineId: 'machine' } }));
+  await measure('insert one that is taken at once', () => submissions.insert([taken!], randomUUID()), 1);
+  const ended = { endpointId: ENDPOINT, jobId: taken!.job.id, attempt: 1, machineId: 'machine', settlement, output, error: undefined };
+  await measure('record one outcome', async () => {
+    if ((await outcomes.record([ended])).length !== 1) throw new Error('it was not recorded');
+  }, 1);
 }
 
 async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise<unknown>): Promise<void> {
@@ -94,10 +107,10 @@ async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise
   };
   await admin.sql`UPDATE job SET execution_deadline_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_PROGRESS' LIMIT ${BATCH})`;
   await admin.sql`UPDATE job SET expires_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_QUEUE' ORDER BY position DESC LIMIT ${BATCH})`;
-  await useAll(used, BATCH, async (name, work) => {
+  await useAll(used, BATCH, async (name, work, rows = BATCH) => {
     const before = await entriesRead();
     await work();
-    const each = (await entriesRead() - before) / BATCH;
+    const each = (await entriesRead() - before) / rows;
     t.ok(each <= ENTRIES_MAX, `${name} reads ${each} index entries for a row`);
   });
 }
