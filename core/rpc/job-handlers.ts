@@ -87,9 +87,10 @@ export function createJobHandlers({ calls, explains, logs, access, checks, traci
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { removed: await calls.purge(endpointId) };
       }),
-      listJobs: unary(logger, async ({ endpointId, state, offset, limit, pageToken }, apiKey) => {
+      listJobs: unary(logger, async ({ endpointId, state, offset, limit, pageToken, oldestFirst }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        const page = await calls.list(endpointId, { state: stateFromMessage(state), before: positionFromToken(pageToken), offset, limit });
+        const selection = { state: stateFromMessage(state), oldestFirst, after: positionFromToken(pageToken), offset, limit };
+        const page = await calls.list(endpointId, selection);
         return { jobs: page.jobs.map(jobToMessage), total: page.total, totalCapped: page.totalCapped, nextPageToken: positionToken(page.next) };
       }),
       explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {

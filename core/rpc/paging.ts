@@ -70,7 +70,7 @@ export function positionToken(position: number | undefined): string {
   return position === undefined ? '' : Buffer.from(`${position}`).toString('base64url');
 }
 
-/** Where that page begins; undefined: at the newest. INVALID_REQUEST: a token that no page gave. */
+/** Where that page begins; undefined: at the beginning. INVALID_REQUEST: a token that no page gave. */
 export function positionFromToken(token: string): number | undefined {
   if (token === '') return undefined;
   const text = /^[\w-]{1,32}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';

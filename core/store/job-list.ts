@@ -1,6 +1,6 @@
 /**
- * Pages of the jobs of an endpoint, newest first. No index has all jobs in order: one would be written to by every change of every job. Each kind of
- * state has its own, so a page is merged of the newest of each, and costs the same however many jobs there are.
+ * Pages of the jobs of an endpoint, newest or oldest first. No index has all jobs in order: one would be written to by every change of every job. Each kind of
+ * state has its own, so a page is merged of the first of each, and costs the same however many jobs there are.
  */
 import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
@@ -12,9 +12,10 @@ import type { JobRow } from './rows.ts';
 export interface JobListRequest {
   /** Only this state; undefined = all. */
   state: JobState | undefined;
-  /** Only jobs before this position in the list's order: the last one of the page before. Undefined: from the newest. */
-  before?: number | undefined;
-  /** Newest jobs to skip. Costs as much as reading them. */
+  oldestFirst: boolean;
+  /** Only jobs behind this position in the list's order: the last one of the page before. Undefined: from the first. */
+  after?: number | undefined;
+  /** Jobs to skip. Costs as much as reading them. */
   offset: number;
   limit: number;
 }
@@ -43,18 +44,23 @@ const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
 };
 
 /** Reads a page; on the hot pool, whose plans are the indexes. */
-export async function listJobs(sql: Sql, endpointId: string, { state, before, offset, limit }: JobListRequest): Promise<JobListPage> {
+export async function listJobs(sql: Sql, endpointId: string, request: JobListRequest): Promise<JobListPage> {
+  const { state, oldestFirst, after, offset, limit } = request;
   const parts = (state ? [state] : Object.keys(PARTS) as JobState[]).flatMap((name) => PARTS[name](sql));
-  const newest = (count: number, from: number | undefined): Fragment => parts.map((part) => sql`
-    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND position < ${from ?? Number.MAX_SAFE_INTEGER} AND expires_at > now()
-      ORDER BY position DESC LIMIT ${count}::int)`).reduce((all, part) => sql`${all} UNION ALL ${part}`);
+  const order = oldestFirst ? sql`position` : sql`position DESC`;
+  const behind = (place: number | undefined): Fragment => (
+    oldestFirst ? sql`position > ${place ?? Number.MIN_SAFE_INTEGER}` : sql`position < ${place ?? Number.MAX_SAFE_INTEGER}`
+  );
+  const first = (many: number, place: number | undefined): Fragment => parts.map((part) => sql`
+    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} AND expires_at > now()
+      ORDER BY ${order} LIMIT ${many}::int)`).reduce((all, part) => sql`${all} UNION ALL ${part}`);
   const rows = await sql<(JobRow & { position: number })[]>`
-    WITH page AS MATERIALIZED (SELECT * FROM (${newest(offset + limit + 1, before)}) AS n ORDER BY position DESC OFFSET ${offset}::int LIMIT ${limit + 1}::int)
+    WITH page AS MATERIALIZED (SELECT * FROM (${first(offset + limit + 1, after)}) AS n ORDER BY ${order} OFFSET ${offset}::int LIMIT ${limit + 1}::int)
     SELECT ${jobColumns(sql)}, j.position, o.error FROM page j
-    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY j.position DESC`;
+    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY ${order}`;
   const counted = Math.max(COUNTED_MAX, offset + limit) + 1;
   const [count] = await sql<{ total: number }[]>`
-    SELECT count(*) AS total FROM (SELECT FROM (${newest(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;
+    SELECT count(*) AS total FROM (SELECT FROM (${first(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;
   const shown = rows.slice(0, limit);
   return {
     jobs: shown.map(jobFromRow), total: Math.min(count!.total, counted - 1), totalCapped: count!.total === counted,

@@ -135,7 +135,7 @@ class Activity {
     const states = [...(ended.completed > 0 ? [JobState.COMPLETED] : []), ...(ended.failed > 0 ? [JobState.FAILED, JobState.TIMED_OUT] : [])];
     const jobs: Job[] = [];
     for (const state of states) {
-      const request = { endpointId, state, offset: 0, limit: 2 * LINES_MAX, pageToken: '' };
+      const request = { endpointId, state, offset: 0, limit: 2 * LINES_MAX, pageToken: '', oldestFirst: false };
       jobs.push(...(await core.jobs.call((client) => client.listJobs, request, by(apiKey))).jobs);
     }
     const endedMs = clock.monotonicMs();

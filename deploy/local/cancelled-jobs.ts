@@ -43,7 +43,7 @@ export class CancelledJobs {
 
   async #news(endpointId: string): Promise<Job[]> {
     const { core, apiKey } = this.#options;
-    const request = { endpointId, state: JobState.CANCELLED, offset: 0, limit: CANCELLED_LISTED, pageToken: '' };
+    const request = { endpointId, state: JobState.CANCELLED, offset: 0, limit: CANCELLED_LISTED, pageToken: '', oldestFirst: false };
     const { jobs } = await core.jobs.call((client) => client.listJobs, request, by(apiKey));
     const knownMs = this.#latestMs.get(endpointId) ?? Infinity;
     this.#latestMs.set(endpointId, Math.max(this.#latestMs.get(endpointId) ?? 0, ...jobs.map(cancelledMs)));

@@ -1,4 +1,4 @@
-/** GET /requests: lists jobs, newest first, without output. The shape is ours, because none is published (docs/api.md#list-of-jobs). */
+/** GET /requests: lists jobs, newest or oldest first, without output. The shape is ours, because none is published (docs/api.md#list-of-jobs). */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { jobBytes } from '../jobs/job-bytes.ts';
@@ -19,14 +19,17 @@ const STATES = new Map<string, JobState>([
   ['TIMED_OUT', JobState.TIMED_OUT],
 ]);
 
-/** The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six), `cursor` (`nextCursor` of the page before). */
+/**
+ * The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six), `order` (`newest`, the default, or `oldest`), `cursor`
+ * (`nextCursor` of the page before).
+ */
 export function requests({ jobs, answers }: JobParts): JobHandler {
   return async (request, reply) => {
     const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
     const state = stateOf((request.query as Record<string, unknown>)['status']);
     const pageToken = cursorOf(request.query);
-    const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken };
+    const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken, oldestFirst: isOldestFirst(request.query) };
     const { answer: page } = await answers.hold(request, reply, {
       read: () => jobs.list(request.caller.apiKey, selection),
       bytesOf: (found) => found.jobs.reduce((bytes, job) => bytes + RECORD_BYTES + jobBytes(job), 0),
@@ -42,6 +45,12 @@ function cursorOf(query: unknown): string {
   const { cursor = '' } = query as Record<string, unknown>;
   if (typeof cursor !== 'string') throw new CoreError('INVALID_REQUEST', '"cursor" must be given once.');
   return cursor;
+}
+
+function isOldestFirst(query: unknown): boolean {
+  const { order = '' } = query as Record<string, unknown>;
+  if (order !== '' && order !== 'newest' && order !== 'oldest') throw new CoreError('INVALID_REQUEST', '"order" must be "newest" or "oldest".');
+  return order === 'oldest';
 }
 
 function stateOf(word: unknown): JobState {

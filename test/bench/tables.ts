@@ -96,8 +96,8 @@ const SCENARIOS: Scenario[] = [
   ['outcomes of 500', 16, outcomes],
   ['GetHealth', 5, ({ stores }) => one(stores.counts.health(ENDPOINT))],
   ['look at the queue by a submission', 5, ({ stores }) => one(stores.counts.queued([ENDPOINT]))],
-  ['list of 100', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: undefined, before: undefined, offset: 0, limit: 100 }))],
-  ['list of 100 FAILED', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: 'FAILED', before: undefined, offset: 0, limit: 100 }))],
+  ['list of 100', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: undefined, oldestFirst: false, offset: 0, limit: 100 }))],
+  ['list of 100 FAILED', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: 'FAILED', oldestFirst: false, offset: 0, limit: 100 }))],
   ['reaping', 5, async ({ stores }) => (await stores.deletions.reapExpired(1_000)).deleted.length],
 ];
 

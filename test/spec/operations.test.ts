@@ -183,6 +183,16 @@ t.test('GET /requests', async (t) => {
   t.same(Object.keys(finished[0]!).sort(), [...FINAL_FIELDS.filter((name) => name !== 'output'), 'submittedAt'].sort(), 'records without output');
 });
 
+t.test('GET /requests, oldest first', async (t) => {
+  const listed = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i += 1) ids.push(await listed.run({ number: i }));
+  const oldest = (await listed.call('GET', '/requests?order=oldest&limit=2')).json;
+  t.match(oldest, { requests: [{ id: ids[0] }, { id: ids[1] }], total: 3, hasMore: true });
+  t.match((await listed.call('GET', `/requests?order=oldest&cursor=${String(oldest['nextCursor'])}`)).json, { requests: [{ id: ids[2] }], hasMore: false });
+  for (const order of ['up', 'oldest&order=newest']) t.equal((await listed.call('GET', `/requests?order=${order}`)).status, 400, order);
+});
+
 t.test('a double slash in the path is one', async (t) => {
   const id = await parked.run({});
   const answer = await system.request('GET', `/v2//${parked.id}/status/${id}`);

@@ -22,6 +22,7 @@ interface ListOptions extends EndpointOption {
   status?: JobState;
   limit: number;
   offset: number;
+  oldestFirst?: boolean;
 }
 
 const STATES = {
@@ -72,11 +73,12 @@ function addReads(jobs: Command, cli: Cli): void {
   }).option(...ENDPOINT).option('-w, --wait', 'wait for the end, as jobs run does')
     .action((jobId: string, options: EndpointOption & { wait?: boolean }) => showStatus(cli, jobId, options));
   addCommand(jobs, {
-    usage: 'list', description: 'List jobs, newest first.', examples: ['jobs list', 'jobs list --status failed --limit 100 --json'],
+    usage: 'list', description: 'List jobs, newest first.', examples: ['jobs list', 'jobs list --oldest-first', 'jobs list --status failed --limit 100 --json'],
   }).option(...ENDPOINT)
     .option('--status <status>', `only ${Object.keys(STATES).join(', ')}`, oneOf(STATES))
     .option('--limit <number>', `at most this many, 1 to ${LIST_LIMIT_MAX}`, wholeNumber(1, LIST_LIMIT_MAX), LIST_LIMIT)
-    .option('--offset <number>', 'how many newest jobs to skip', wholeNumber(), 0)
+    .option('--offset <number>', 'how many jobs to skip', wholeNumber(), 0)
+    .option('--oldest-first', 'begin with the oldest')
     .action((options: ListOptions) => listJobs(cli, options));
   addCommand(jobs, {
     usage: 'logs <job>', description: 'Show what a job streamed and what its worker wrote. With -f go on until the job ends.',
@@ -113,9 +115,9 @@ async function showStatus(cli: Cli, jobId: string, { endpoint, wait }: EndpointO
   show(cli, job!);
 }
 
-async function listJobs(cli: Cli, { endpoint, status: state = JobState.UNSPECIFIED, limit, offset }: ListOptions): Promise<void> {
+async function listJobs(cli: Cli, { endpoint, status: state = JobState.UNSPECIFIED, limit, offset, oldestFirst = false }: ListOptions): Promise<void> {
   const endpointId = await endpointIdOf(cli, endpoint);
-  const request = { endpointId, state, offset, limit, pageToken: '' };
+  const request = { endpointId, state, offset, limit, pageToken: '', oldestFirst };
   const { jobs, total, totalCapped, nextPageToken } = await cli.core.jobs.call((client) => client.listJobs, request);
   const { output } = cli;
   const hasMore = nextPageToken !== '';

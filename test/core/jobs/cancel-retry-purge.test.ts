@@ -123,7 +123,7 @@ t.test('a reader may set the remaining life', async (t) => {
   for (const ttlMs of [-1, 0.5, 604_800_001]) await refused(t, calls.get(done, { omitOutput: true, ttlMs }), 'INVALID_REQUEST', String(ttlMs));
 });
 
-t.test('list: newest first, by state, in pages, with the total', async (t) => {
+t.test('list: newest or oldest first, by state, in pages, with the total', async (t) => {
   const endpointId = await engines.endpoint();
   const ids: string[] = [];
   for (let i = 0; i < 5; i += 1) ids.unshift((await calls.submit(submission(endpointId))).id);
@@ -132,18 +132,24 @@ t.test('list: newest first, by state, in pages, with the total', async (t) => {
     const { jobs, total } = await calls.list(endpointId, request);
     return { ids: jobs.map((job) => ids.indexOf(job.id)), total };
   };
-  t.same(await page({ state: undefined, offset: 0, limit: 0 }), { ids: [0, 1, 2, 3, 4], total: 5 });
-  t.same(await page({ state: undefined, offset: 1, limit: 2 }), { ids: [1, 2], total: 5 });
-  t.same(await page({ state: 'CANCELLED', offset: 0, limit: 10 }), { ids: [2], total: 1 });
-  const first = await calls.list(endpointId, { state: undefined, offset: 0, limit: 2 });
+  t.same(await page({ oldestFirst: false, state: undefined, offset: 0, limit: 0 }), { ids: [0, 1, 2, 3, 4], total: 5 });
+  t.same(await page({ oldestFirst: false, state: undefined, offset: 1, limit: 2 }), { ids: [1, 2], total: 5 });
+  t.same(await page({ oldestFirst: false, state: 'CANCELLED', offset: 0, limit: 10 }), { ids: [2], total: 1 });
+  const first = await calls.list(endpointId, { oldestFirst: false, state: undefined, offset: 0, limit: 2 });
   const top = await calls.submit(submission(endpointId));
-  t.same(await page({ state: undefined, before: first.next, offset: 0, limit: 2 }), { ids: [2, 3], total: 6 }, 'what comes meanwhile shifts no page');
-  t.equal((await calls.list(endpointId, { state: undefined, before: first.next, offset: 1, limit: 2 })).next, undefined, 'the last page');
+  t.same(await page({ oldestFirst: false, state: undefined, after: first.next, offset: 0, limit: 2 }),
+    { ids: [2, 3], total: 6 }, 'what comes meanwhile shifts no page');
+  t.equal((await calls.list(endpointId, { oldestFirst: false, state: undefined, after: first.next, offset: 1, limit: 2 })).next, undefined, 'the last page');
+  const oldest = await calls.list(endpointId, { oldestFirst: true, state: undefined, offset: 0, limit: 2 });
+  t.same(oldest.jobs.map(({ id }) => id), [ids[4], ids[3]]);
+  t.same(await page({ oldestFirst: true, state: undefined, after: oldest.next, offset: 1, limit: 2 }), { ids: [1, 0], total: 6 });
+  const newest = await calls.list(endpointId, { oldestFirst: true, state: undefined, after: oldest.next, offset: 3, limit: 2 });
+  t.same([newest.jobs.map(({ id }) => id), newest.next], [[top.id], undefined], 'the newest come last, also those that came meanwhile');
   const running = await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
-  t.same((await calls.list(endpointId, { state: undefined, offset: 0, limit: 9 })).jobs.map(({ id }) => id), [top.id, ...ids], 'in whatever state');
-  t.same((await calls.list(endpointId, { state: 'IN_PROGRESS', offset: 0, limit: 9 })).jobs.map(({ id }) => id), running.map(({ jobId }) => jobId));
-  await refused(t, calls.list(endpointId, { state: undefined, offset: -1, limit: 1 }), 'INVALID_REQUEST');
-  await refused(t, calls.list(endpointId, { state: undefined, offset: 0, limit: 1_001 }), 'INVALID_REQUEST');
+  t.same((await calls.list(endpointId, { oldestFirst: false, state: undefined, offset: 0, limit: 9 })).jobs.map(({ id }) => id), [top.id, ...ids], 'in whatever state');
+  t.same((await calls.list(endpointId, { oldestFirst: false, state: 'IN_PROGRESS', offset: 0, limit: 9 })).jobs.map(({ id }) => id), running.map(({ jobId }) => jobId));
+  await refused(t, calls.list(endpointId, { oldestFirst: false, state: undefined, offset: -1, limit: 1 }), 'INVALID_REQUEST');
+  await refused(t, calls.list(endpointId, { oldestFirst: false, state: undefined, offset: 0, limit: 1_001 }), 'INVALID_REQUEST');
 });
 
 t.test('deleting all jobs of an endpoint stops those that run', async (t) => {

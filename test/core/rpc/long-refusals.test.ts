@@ -35,7 +35,8 @@ t.test('lists that grow without an end, and places behind all jobs, are refused'
   const many = Array.from({ length: 100 }, () => 'ADA_24');
   t.ok(await core.updateEndpoint(id, { gpuIds: many }));
   t.equal(await reasonOf(core.updateEndpoint(id, { gpuIds: [...many, 'ADA_24'] })), 'INVALID_REQUEST: gpu_ids has 101 entries, but may have 100');
-  const list = (offset: number) => call(core.clients.jobs, 'listJobs', { endpointId: id, state: 0, offset, limit: 1_000, pageToken: '' }, core.key);
+  const list = (offset: number) =>
+    call(core.clients.jobs, 'listJobs', { endpointId: id, state: 0, offset, limit: 1_000, pageToken: '', oldestFirst: false }, core.key);
   t.match(await list(2_000_000_000), { jobs: [] });
   t.equal(await reasonOf(list(2 ** 31 - 1)), 'INVALID_REQUEST: offset must be from 0 to 2000000000');
 });

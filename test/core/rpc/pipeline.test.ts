@@ -132,9 +132,10 @@ t.test('unary calls: the same use cases, statuses with their reason', async (t) 
   const { jobs } = core.clients;
   const { job } = await call(jobs, 'submitJob', submit(), core.key);
   const key = { endpointId, jobId: job!.id };
-  t.match(await call(jobs, 'listJobs', { endpointId, state: JobState.IN_QUEUE, offset: 0, limit: 1, pageToken: '' }, core.key), { jobs: [{ id: job!.id }] });
+  t.match(await call(jobs, 'listJobs', { endpointId, state: JobState.IN_QUEUE, offset: 0, limit: 1, pageToken: '', oldestFirst: false }, core.key),
+    { jobs: [{ id: job!.id }] });
   await refused(t, call(jobs, 'retryJob', key, core.key), 'JOB_NOT_RETRYABLE');
-  await refused(t, call(jobs, 'listJobs', { endpointId, state: 99 as JobState, offset: 0, limit: 1, pageToken: '' }, core.key), 'INVALID_REQUEST');
+  await refused(t, call(jobs, 'listJobs', { endpointId, state: 99 as JobState, offset: 0, limit: 1, pageToken: '', oldestFirst: false }, core.key), 'INVALID_REQUEST');
   await refused(t, call(jobs, 'getJob', { ...key, omitOutput: true, ttlMs: 0 }, ''), 'UNAUTHORIZED');
   const { removed } = await call(jobs, 'purgeQueue', { endpointId }, core.key);
   t.ok(removed > 0);

@@ -3,6 +3,7 @@ import t from 'tap';
 import { JOBS_AHEAD_MAX } from '../../../core/domain/explanation.ts';
 import { ExplainStore } from '../../../core/store/explain-store.ts';
 import { RunningJobs } from '../../../core/store/running-jobs.ts';
+import { jobEntriesRead } from '../../helpers/index-reads.ts';
 import { startEngines } from '../../helpers/job-engine.ts';
 
 t.setTimeout(120_000);
@@ -12,15 +13,6 @@ const { sql, database, stores } = engines;
 const explains = new ExplainStore(database, new RunningJobs(database, 0));
 /** Entries besides those of the jobs that are counted ahead of one. */
 const OTHERS_MAX = 200;
-
-async function read(): Promise<number> {
-  await Promise.all(Array.from({ length: 8 }, () => database.hot`SELECT pg_stat_force_next_flush() FROM pg_sleep(0.01)`));
-  await Promise.all(Array.from({ length: 8 }, () => sql`SELECT pg_stat_force_next_flush() FROM pg_sleep(0.01)`));
-  const [row] = await sql<{ n: number }[]>`
-    SELECT ((SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname LIKE 'job%')
-      + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname LIKE 'job%'))::bigint AS n`;
-  return row!.n;
-}
 
 t.test('of an endpoint and of the last job in its queue', async (t) => {
   const endpointId = await engines.endpoint();
@@ -42,9 +34,9 @@ t.test('of an endpoint and of the last job in its queue', async (t) => {
     };
     for (const [what, [entriesMax, ask]] of Object.entries(asked)) {
       await ask();
-      const before = await read();
+      const before = await jobEntriesRead(database);
       await ask();
-      const entries = await read() - before;
+      const entries = await jobEntriesRead(database) - before;
       t.ok(entries <= entriesMax, `${what} beside ${queued} queued jobs: ${entries} entries`);
     }
   }

@@ -69,9 +69,10 @@ t.test('asking for the length of a long queue, and for the few jobs of another s
   const { counts, jobs } = makeStores({ ...database, sql: database.hot }, sealer);
   const [failed] = await attempts.claim(endpointId, slotsOn(endpointId, 1));
   await attempts.recordOutcome(outcome(failed!, { kind: 'FAILED', error: 'x' }));
-  const list = () => jobs.list(endpointId, { state: 'FAILED', offset: 0, limit: 100 });
+  const list = () => jobs.list(endpointId, { state: 'FAILED', oldestFirst: false, offset: 0, limit: 100 });
   t.match(await list(), { jobs: [{ id: failed!.jobId }], total: 1, totalCapped: false });
-  t.match(await jobs.list(endpointId, { state: undefined, offset: 0, limit: 1 }), { jobs: { length: 1 }, total: 10_000, totalCapped: true });
+  t.match(await jobs.list(endpointId, { state: undefined, oldestFirst: false, offset: 0, limit: 1 }),
+    { jobs: { length: 1 }, total: 10_000, totalCapped: true });
   for (const [what, ask] of [['the queue', () => counts.queued([endpointId])], ['health', () => counts.health(endpointId)], ['a list', list]] as const) {
     // Once before, because a first use reads the catalogue.
     for (let i = 0; i < 9; i += 1) await ask();

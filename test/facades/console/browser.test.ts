@@ -27,7 +27,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x8' } });
   const id = await system.createEndpoint({ command: jsHandler('all.js') });
   const jobs = endpointJobs(system, id);
-  await jobs.runSync({ mode: 'value', value: 'made by the console’s test' });
+  const { id: firstJob } = await jobs.runSync({ mode: 'value', value: 'made by the console’s test' }) as { id: string };
   const browser = await startChromium(t);
 
   /** A page of its own browser profile. Whatever goes wrong in it fails the test. */
@@ -141,6 +141,13 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.getByRole('row').filter({ hasText: 'out of memory on card 3' }).waitFor();
     await page.getByRole('cell', { name: 'completed' }).first().waitFor({ state: 'detached' });
     await inspect(t, page, 'jobs');
+    const first = page.getByRole('table').getByRole('rowheader').first();
+    t.equal(await first.textContent(), failed, 'the newest first');
+    await page.getByRole('button', { name: /^Submitted/ }).click();
+    await page.getByRole('columnheader', { name: 'Submitted ↑' }).waitFor();
+    await page.getByLabel('State').selectOption('');
+    await page.getByRole('rowheader', { name: firstJob }).waitFor();
+    t.equal(await first.textContent(), firstJob, 'the oldest first');
     await page.getByLabel('Job', { exact: true }).fill(` ${failed} `);
     await page.keyboard.press('Enter');
     await page.getByLabel('Error', { exact: true }).waitFor();

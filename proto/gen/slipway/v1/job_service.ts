@@ -404,19 +404,21 @@ export interface ListJobsRequest {
   endpointId: string;
   /** Only this state. UNSPECIFIED: all. */
   state: JobState;
-  /** How many newest jobs to skip, 0 to 2,000,000,000. Reading them is not spared: for pages far down use page_token. */
+  /** How many jobs to skip from where the list begins, 0 to 2,000,000,000. Reading them is not spared: for pages far down use page_token. */
   offset: number;
   /** At most this many, 1 to 1,000. Default 100. */
   limit: number;
-  /** `next_page_token` of the page before; `offset` then counts from there. Empty: from the newest. */
+  /** `next_page_token` of the page before; `offset` then counts from there. Empty: from the newest, or from the oldest. */
   pageToken: string;
+  /** Oldest first. Default: newest first. */
+  oldestFirst: boolean;
 }
 
 /** A page of jobs. */
 export interface ListJobsResponse {
-  /** Newest first, without output. */
+  /** In the order that was asked for, without output. */
   jobs: Job[];
-  /** How many match in all, from the newest, counted to 10,000 or to the end of this page. */
+  /** How many match in all, from where the list begins, counted to 10,000 or to the end of this page. */
   total: number;
   /** Names the next page. Empty: there is none. */
   nextPageToken: string;
@@ -2937,7 +2939,7 @@ export const PurgeQueueResponse: MessageFns<PurgeQueueResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { endpointId: "", state: 0, offset: 0, limit: 0, pageToken: "" };
+  return { endpointId: "", state: 0, offset: 0, limit: 0, pageToken: "", oldestFirst: false };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -2956,6 +2958,9 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     if (message.pageToken !== "") {
       writer.uint32(42).string(message.pageToken);
+    }
+    if (message.oldestFirst !== false) {
+      writer.uint32(48).bool(message.oldestFirst);
     }
     return writer;
   },
@@ -3013,6 +3018,14 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.oldestFirst = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3035,6 +3048,7 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     message.offset = object.offset ?? 0;
     message.limit = object.limit ?? 0;
     message.pageToken = object.pageToken ?? "";
+    message.oldestFirst = object.oldestFirst ?? false;
     return message;
   },
 };
@@ -3756,7 +3770,7 @@ export const JobServiceService = {
     responseSerialize: (value: PurgeQueueResponse): Buffer => Buffer.from(PurgeQueueResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PurgeQueueResponse => PurgeQueueResponse.decode(value),
   },
-  /** Lists jobs of an endpoint, newest first, without output; one that was retried counts from then. */
+  /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
   listJobs: {
     path: "/slipway.v1.JobService/ListJobs" as const,
     requestStream: false as const,
@@ -3864,7 +3878,7 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   retryJob: handleUnaryCall<RetryJobRequest, RetryJobResponse>;
   /** Removes all queued jobs of an endpoint; running ones go on. */
   purgeQueue: handleUnaryCall<PurgeQueueRequest, PurgeQueueResponse>;
-  /** Lists jobs of an endpoint, newest first, without output; one that was retried counts from then. */
+  /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
   /** Counts jobs and workers of an endpoint. */
   getHealth: handleUnaryCall<GetHealthRequest, GetHealthResponse>;
@@ -4032,7 +4046,7 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PurgeQueueResponse) => void,
   ): ClientUnaryCall;
-  /** Lists jobs of an endpoint, newest first, without output; one that was retried counts from then. */
+  /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
   listJobs(
     request: ListJobsRequest,
     callback: (error: ServiceError | null, response: ListJobsResponse) => void,

@@ -26,7 +26,9 @@ export interface JobPage {
 /** All states a job can be in. */
 export const STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
 
-/** Reads a page, newest first. */
-export function listJobs(id: string, { status = '', cursor = '', limit = 50 }: { status?: string; cursor?: string; limit?: number }): Promise<JobPage> {
-  return ask('GET', `/api/v2/${id}/requests?${new URLSearchParams({ status, cursor, limit: String(limit) })}`);
+/** Reads a page. */
+export function listJobs(id: string, { status = '', order = 'newest', cursor = '', limit = 50 }: {
+  status?: string; order?: 'newest' | 'oldest'; cursor?: string; limit?: number;
+} = {}): Promise<JobPage> {
+  return ask('GET', `/api/v2/${id}/requests?${new URLSearchParams({ status, order, cursor, limit: String(limit) })}`);
 }

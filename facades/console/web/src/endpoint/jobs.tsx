@@ -1,4 +1,4 @@
-/** The jobs of an endpoint, filtered and paged by core. */
+/** The jobs of an endpoint, filtered, ordered and paged by core. */
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -14,15 +14,18 @@ import type { JobPage, ListedJob } from './job-list.ts';
 /** The part. */
 export function Jobs({ id }: { id: string }) {
   const [status, setStatus] = useState('');
+  const [order, setOrder] = useState<'newest' | 'oldest'>('newest');
   // Where each page begins; the last is the one that is shown.
   const [cursors, setCursors] = useState(['']);
   const cursor = cursors.at(-1)!;
   const { data, error, refetch, isFetching } = useQuery({
-    queryKey: ['jobs', id, status, cursor], queryFn: () => listJobs(id, { status, cursor }), placeholderData: keepPreviousData,
+    queryKey: ['jobs', id, status, order, cursor], queryFn: () => listJobs(id, { status, order, cursor }), placeholderData: keepPreviousData,
     // Jobs come and go at the front; a page further down stands still.
     refetchInterval: cursor === '' ? 5_000 : false,
   });
   const choose = (next: string): void => { setStatus(next); setCursors(['']); };
+  const turn = (): void => { setOrder(order === 'newest' ? 'oldest' : 'newest'); setCursors(['']); };
+  const [back, on] = order === 'newest' ? ['Newer', 'Older'] : ['Older', 'Newer'];
   return (
     <Panel title="Jobs" aside={data && <span>{count(data.total)}{data.totalCapped ? ' and more' : ''} kept</span>}>
       <div className="tools">
@@ -35,11 +38,11 @@ export function Jobs({ id }: { id: string }) {
         <Find id={id} />
         <Purge id={id} />
       </div>
-      {error ? <Failed error={error} again={() => void refetch()} /> : data ? <Rows id={id} page={data} /> : <Loading />}
+      {error ? <Failed error={error} again={() => void refetch()} /> : data ? <Rows id={id} page={data} order={order} turn={turn} /> : <Loading />}
       {data && (cursors.length > 1 || data.hasMore) && (
         <div className="more">
-          <button type="button" disabled={cursors.length === 1} onClick={() => setCursors(cursors.slice(0, -1))}>Newer</button>
-          <button type="button" disabled={!data.hasMore} onClick={() => setCursors([...cursors, data.nextCursor ?? ''])}>Older</button>
+          <button type="button" disabled={cursors.length === 1} onClick={() => setCursors(cursors.slice(0, -1))}>{back}</button>
+          <button type="button" disabled={!data.hasMore} onClick={() => setCursors([...cursors, data.nextCursor ?? ''])}>{on}</button>
           <span className="hint">page {cursors.length}</span>
         </div>
       )}
@@ -58,13 +61,17 @@ function Find({ id }: { id: string }) {
   return <form className="find" onSubmit={find}><label htmlFor="job">Job</label> <input id="job" name="job" placeholder="its id, then Enter" /></form>;
 }
 
-function Rows({ id, page: { requests } }: { id: string; page: JobPage }) {
+function Rows({ id, page: { requests }, order, turn }: { id: string; page: JobPage; order: 'newest' | 'oldest'; turn: () => void }) {
   if (requests.length === 0) return <Empty title="No job is kept that fits.">Results are kept for half an hour after a job ends.</Empty>;
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways">
       <table className="rows">
         <thead><tr>
-          <th>Job</th><th>State</th><th>Submitted</th><th className="right">Waited</th><th className="right">Ran</th><th className="right">Put back</th>
+          <th>Job</th><th>State</th>
+          <th aria-sort={order === 'newest' ? 'descending' : 'ascending'}>
+            <button type="button" onClick={turn}>Submitted {order === 'newest' ? '↓' : '↑'}</button>
+          </th>
+          <th className="right">Waited</th><th className="right">Ran</th><th className="right">Put back</th>
           <th>Worker</th>
           <th>Error</th>
         </tr></thead>
