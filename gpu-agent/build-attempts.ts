@@ -33,6 +33,7 @@ import { FreePorts } from './units/http/free-ports.ts';
 import { HealthWatch } from './units/http/health-watch.ts';
 import type { HttpReach } from './units/http/pod-ports.ts';
 import { WorkerPool } from './units/workers/worker-pool.ts';
+import type { Worker } from './units/workers/worker.ts';
 
 /** The wired parts. */
 export interface AttemptParts {
@@ -84,7 +85,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
   const polls = new OpenPolls();
   const holdings = new Holdings();
   const spans = new JobSpans(holdings, clock);
-  const room = new WorkerRoom({ holdings, polls });
+  const room = new WorkerRoom({ holdings, polls, clock });
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
   const runLog = new RunLog({ folder: config.dataDir, logger, disk });
   const keeper = new Keeper(runLog);
@@ -110,7 +111,11 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
   const stopper = new AttemptStopper({
     table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,
   });
-  const watch = new AttemptWatch({ toCore: outbox, table, pool, polls, clock });
+  const look = (worker: Worker): void => {
+    reporter.capacityChanged(worker);
+    handOver.offer(worker);
+  };
+  const watch = new AttemptWatch({ toCore: outbox, table, pool, polls, holdings, look, clock });
   const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
   const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
   const parts = {

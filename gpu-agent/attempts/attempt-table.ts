@@ -95,6 +95,7 @@ export class AttemptTable {
     }
     const reported = (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
     const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;
+    if (attempt.beganAtMs !== undefined && !ending.unmeasured) holding?.pace.ended(executionMs);
     const outcome = { ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs };
     const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait });
     // Its worker goes on once it is answered.

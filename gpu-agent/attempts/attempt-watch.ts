@@ -1,9 +1,11 @@
 /** Notices attempts that nothing happens to: a job that its worker never asks for goes back, a job nobody hears of is lost. */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
+import type { Holdings } from './holding.ts';
 import type { ToCore } from './to-core.ts';
 import type { WorkerPolls } from './worker-polls.ts';
 
@@ -22,13 +24,21 @@ export class AttemptWatch {
   readonly #pool: WorkerPool;
   readonly #polls: WorkerPolls;
   readonly #toCore: Pick<ToCore, 'addWaiting'>;
+  readonly #holdings: Holdings;
+  readonly #look: (worker: Worker) => void;
   readonly #clock: Clock;
 
-  constructor(options: { toCore: Pick<ToCore, 'addWaiting'>; table: AttemptTable; pool: WorkerPool; polls: WorkerPolls; clock: Clock }) {
+  /** `look`: the room of a worker may have changed with time. */
+  constructor(options: {
+    toCore: Pick<ToCore, 'addWaiting'>; table: AttemptTable; pool: WorkerPool; polls: WorkerPolls; holdings: Holdings;
+    look(worker: Worker): void; clock: Clock;
+  }) {
     this.#table = options.table;
     this.#pool = options.pool;
     this.#polls = options.polls;
     this.#toCore = options.toCore;
+    this.#holdings = options.holdings;
+    this.#look = (worker) => options.look(worker);
     this.#clock = options.clock;
   }
 
@@ -43,6 +53,7 @@ export class AttemptWatch {
           this.#tell(attempt, now);
           continue;
         }
+        if (attempt.beganAtMs !== undefined) this.#holdings.get(worker.id)?.pace.runs(now - attempt.beganAtMs);
         if (attempt.confirmed || attempt.stop || now - attempt.silentSinceMs <= worker.sdk.traits.silenceMsMax) continue;
         void this.#table.end(attempt, OutcomeKind.LOST, { error: `The worker ${worker.id} was given the job and went silent.` });
       } else if (attempt.ahead) {
@@ -53,6 +64,7 @@ export class AttemptWatch {
         void this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${worker.id} did not ask for the job.` });
       }
     }
+    for (const worker of this.#pool.all()) if (this.#holdings.get(worker.id)?.pace.canBe) this.#look(worker);
   }
 
   /** It waits here for a worker that is busy for longer than was thought. */

@@ -32,9 +32,24 @@ export class HandOver {
   /** Answers as many of the worker's takes as it has waiting attempts for. Harmless when it has none. */
   offer(worker: Worker): void {
     const holding = this.#parts.holdings.get(worker.id);
-    if (!holding?.hasWaiting || holding.gathering) return;
-    if (worker.sdk.traits.startsLate && holding.size > 0) this.#gather(worker, holding);
+    if (!holding?.waiting || holding.gathering) return;
+    if (worker.sdk.traits.startsLate && holding.size > 0 && !holding.pace.isOn) this.#gather(worker, holding);
     else this.#serve(worker, holding);
+  }
+
+  /** A worker sends the result of an attempt, which is answered once `work` is done. */
+  async whileSent<Result>(worker: Worker, attempt: Attempt | undefined, work: () => Promise<Result>): Promise<Result> {
+    const pace = this.#parts.holdings.get(worker.id)?.pace;
+    pace?.sends(attempt?.handedAtMs ?? 0);
+    const offer = (): void => this.offer(worker);
+    this.#parts.clock.soon(offer);
+    try {
+      return await work();
+    } finally {
+      pace?.answered();
+      // After it was: the worker must find the room before the jobs.
+      this.#parts.clock.soon(offer);
+    }
   }
 
   #gather(worker: Worker, holding: Holding): void {
@@ -48,8 +63,9 @@ export class HandOver {
   #serve(worker: Worker, holding: Holding): void {
     const { polls, room, clock } = this.#parts;
     for (const take of polls.takes(worker.id)) {
-      const attempts = holding.handOver(room.takeLimit(worker, take.requested), clock.monotonicMs(), room.keepsAhead(worker));
+      const attempts = holding.handOver(room.takeLimit(worker, take), clock.monotonicMs(), room.keepsAhead(worker));
       if (attempts.length === 0) return;
+      holding.pace.gets(attempts.length, clock.monotonicMs());
       void this.#answer(worker, take, attempts);
     }
   }

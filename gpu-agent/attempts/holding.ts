@@ -1,5 +1,6 @@
 /** What one worker holds for core: attempts that wait for its next take, attempts it was given, and those of them that should end. */
 import type { Attempt, StopRequest } from './attempt.ts';
+import { Pace } from './pace.ts';
 
 export class Holding {
   /** By job id: a worker names jobs only. */
@@ -19,15 +20,17 @@ export class Holding {
   isFinal = false;
   /** Waiting attempts are being gathered for one take. */
   gathering = false;
+  /** How it is kept awake. */
+  readonly pace = new Pace();
 
   /** How many attempts it was given that have not ended. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** Something waits for its next take. */
-  get hasWaiting(): boolean {
-    return this.#waiting.length > 0;
+  /** How many wait for its next take. */
+  get waiting(): number {
+    return this.#waiting.length;
   }
 
   /** How many of these it has begun. */

@@ -1,17 +1,22 @@
 /** How much room a worker has, from what it is, what it holds and what it asks for. */
+import type { Clock } from '../../core/runtime/clock.ts';
 import { capacity, takeLimit } from '../units/workers/capacity.ts';
 import type { CapacityFacts } from '../units/workers/capacity.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Holdings } from './holding.ts';
-import type { WorkerPolls } from './worker-polls.ts';
+import type { Pace } from './pace.ts';
+import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 
 export class WorkerRoom {
   readonly #holdings: Holdings;
   readonly #polls: WorkerPolls;
 
-  constructor(options: { holdings: Holdings; polls: WorkerPolls }) {
+  readonly #clock: Clock;
+
+  constructor(options: { holdings: Holdings; polls: WorkerPolls; clock: Clock }) {
     this.#holdings = options.holdings;
     this.#polls = options.polls;
+    this.#clock = options.clock;
   }
 
   /** For core: attempts it can hold at once right now, and whether more than that may be kept here until it has room. */
@@ -21,32 +26,42 @@ export class WorkerRoom {
     return { capacity: capacity(facts), keepsAhead: keepsAhead(facts) };
   }
 
-  /** How many jobs may be answered to one take that asks for `requested`. */
-  takeLimit(worker: Worker, requested: number): number {
-    return takeLimit(this.#facts(worker), requested);
+  /** How many jobs may be answered to one of its takes. */
+  takeLimit(worker: Worker, take: Pick<OpenTake, 'requested'>): number {
+    const limit = takeLimit(this.#facts(worker), take.requested);
+    const { size: held, waiting } = this.#holdings.of(worker.id);
+    const pace = this.#paceOf(worker);
+    return limit > 0 && pace?.isOn ? pace.most({ held, waiting }) : limit;
   }
 
   /** Its open take may be answered with more jobs than it asks for. */
   takesAhead(worker: Worker): boolean {
     const { requested, declared, leaving, blocked, traits } = this.#facts(worker);
-    return !leaving && !blocked && requested > 0 && declared === undefined && traits.tellsFreeSlots;
+    return !leaving && !blocked && requested > 0 && declared === undefined && traits.tellsFreeSlots && !this.#paceOf(worker)?.canBe;
   }
 
   /** What it was given beyond its room waits here until it asks for it. */
   keepsAhead(worker: Worker): boolean {
-    return keepsAhead(this.#facts(worker));
+    return keepsAhead(this.#facts(worker)) || (this.#paceOf(worker)?.canBe ?? false);
+  }
+
+  /** Undefined: it says what it can hold, or does not say what it has room for. */
+  #paceOf(worker: Worker): Pace | undefined {
+    const isPython = worker.sdk.traits.tellsFreeSlots && this.#polls.declared(worker.id) === undefined;
+    return isPython ? this.#holdings.get(worker.id)?.pace : undefined;
   }
 
   #facts(worker: Worker): CapacityFacts {
     const holding = this.#holdings.get(worker.id);
+    const requested = this.#polls.requested(worker.id);
     return {
       asked: worker.asked,
       leaving: worker.isLeaving,
       blocked: holding?.isBlocked ?? false,
       // What is in hand behind them takes no room: core counts it as well, and gives nothing before it has ended.
       held: holding?.begun ?? 0,
-      requested: this.#polls.requested(worker.id),
-      declared: this.#polls.declared(worker.id),
+      requested,
+      declared: this.#polls.declared(worker.id) ?? this.#paceOf(worker)?.room(requested > 0, this.#clock.monotonicMs()),
       configured: Math.max(1, worker.spec.concurrency),
       traits: worker.sdk.traits,
     };

@@ -23,7 +23,11 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
     const result = { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream: queryText(request, 'isStream') === 'true' };
-    if (worker !== 'gone') await postResult(parts, worker, (request.params as CallParams).job!, result);
+    const { job } = request.params as CallParams;
+    if (worker !== 'gone') {
+      const attempt = parts.holdings.get(worker.id)?.of(job!);
+      await parts.handOver.whileSent(worker, attempt, () => postResult(parts, worker, job!, result));
+    }
     return reply.code(200).send();
   });
 }

@@ -49,6 +49,8 @@ export interface TakeCall extends Demand {
 export function holdTake(parts: BridgeParts, worker: Worker, call: TakeCall, open: (onClosed: () => void) => HeldCall): void {
   if (call.idle) parts.evidence.idle(worker);
   parts.polls.declare(worker.id, call.concurrency);
+  const holding = parts.holdings.of(worker.id);
+  holding.pace.asks(call.requested, { held: holding.size, idle: call.idle });
   if (!worker.asked) worker.ready();
   // A worker that tells its free slots asks in one take at a time: an older one has been given up.
   if (worker.sdk.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
