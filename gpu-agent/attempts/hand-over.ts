@@ -33,7 +33,7 @@ export class HandOver {
   offer(worker: Worker): void {
     const holding = this.#parts.holdings.get(worker.id);
     if (!holding?.waiting || holding.gathering) return;
-    if (worker.sdk.traits.startsLate && holding.size > 0 && !holding.pace.isOn) this.#gather(worker, holding);
+    if (worker.sdk.traits.startsLate && holding.size > 0) this.#gather(worker, holding);
     else this.#serve(worker, holding);
   }
 

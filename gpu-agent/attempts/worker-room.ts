@@ -45,10 +45,11 @@ export class WorkerRoom {
     return keepsAhead(this.#facts(worker)) || (this.#paceOf(worker)?.canBe ?? false);
   }
 
-  /** Undefined: it says what it can hold, or does not say what it has room for. */
+  /** Undefined: it is none to be kept awake. A job that it gets late might begin only after a long one that came before: it gets all at once. */
   #paceOf(worker: Worker): Pace | undefined {
-    const isPython = worker.sdk.traits.tellsFreeSlots && this.#polls.declared(worker.id) === undefined;
-    return isPython ? this.#holdings.get(worker.id)?.pace : undefined;
+    const { tellsFreeSlots, startsLate } = worker.sdk.traits;
+    const canBe = tellsFreeSlots && !startsLate && this.#polls.declared(worker.id) === undefined;
+    return canBe ? this.#holdings.get(worker.id)?.pace : undefined;
   }
 
   #facts(worker: Worker): CapacityFacts {

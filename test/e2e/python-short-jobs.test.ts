@@ -1,6 +1,7 @@
 /** Short jobs of real Python workers are handed over several at once (docs/worker-protocol.md#short-jobs), and what becomes of those not begun. */
 import t from 'tap';
 import type { Test } from 'tap';
+import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
@@ -15,6 +16,8 @@ t.setTimeout(300_000);
 t.jobs = 2;
 
 const SHORT = { sleep: 0.005 };
+/** Jobs at once of a worker that is kept awake. */
+const ROOM = 20;
 
 const versions = Object.keys(PYTHONS) as Version[];
 const none = versions.every((version) => skipWithoutPython(version) !== false);
@@ -44,6 +47,14 @@ t.test('short jobs that stream, and several at once', { skip: skipWithoutPython(
   }
 });
 
+t.test('a worker that has room for many', { skip: skipWithoutPython('new') }, async (t) => {
+  const jobs = endpointJobs(system!, await system!.createEndpoint({
+    command: pythonHandler('new', 'at_once.py'), env: { CONCURRENCY: String(ROOM) }, workersMax: 1, retryLimit: 0,
+  }));
+  await t.test('stays awake while jobs are short', (t) => awake(t, jobs));
+  await t.test('has all of its room once they are long', (t) => filled(t, jobs));
+});
+
 t.test('a worker that must not begin what it has in hand', { skip: skipWithoutPython('new') }, async (t) => {
   const jobs = endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1, retryLimit: 0 }));
   await t.test('because a job asks for another worker', (t) => refreshes(t, jobs));
@@ -59,6 +70,36 @@ async function fast(t: Test, jobs: EndpointJobs): Promise<void> {
   t.ok(tookMs < 64_000, `80 jobs in ${Math.round(tookMs)} ms`);
   const executionMs = ended.reduce((sum, job) => sum + job.executionTime!, 0);
   t.ok(executionMs <= tookMs, `they ran one after the other, ${executionMs} ms in all: none counts the time that it waited in hand`);
+}
+
+/** The SDK writes down how many jobs it has not started after each take: with half of its room or more it sleeps for a second. */
+async function awake(t: Test, jobs: EndpointJobs): Promise<void> {
+  const { path, lines } = await scratch(t);
+  const note = path('note');
+  const ids: string[] = [];
+  const ended: PublicJson[] = [];
+  while (ids.length < 300) ids.push(...await Promise.all(Array.from({ length: 60 }, () => jobs.run({ ...SHORT, note }))));
+  while (ended.length < ids.length) ended.push(...await settledAll(jobs, ids.slice(ended.length, ended.length + 60)));
+  t.ok(ended.every((job) => job.status === 'COMPLETED' && !job.retries));
+  t.same(runsOf(ids, lines('note').filter((line) => line.startsWith('start')).map((line) => line.slice('start '.length))).flat().sort(), [...ids].sort());
+  t.ok(ended.every((job) => (job.output as { peak: number }).peak <= ROOM));
+  const { worker: workerId } = ended[0]!.output as { worker: string };
+  const { log } = await call(system!.clients.machines, 'getWorkerLog', { workerId, tailBytes: 0 }, system!.key);
+  const queued = [...String(log).matchAll(/Jobs in queue: (\d+)/g)].map(([, count]) => Number(count));
+  const full = queued.filter((count) => count * 2 >= ROOM).length;
+  t.ok(queued.length > 3 * full, `${full} of ${queued.length} takes sent it to sleep`);
+}
+
+/** None of them ends before all of them run. */
+async function filled(t: Test, jobs: EndpointJobs): Promise<void> {
+  const { path, open, notes } = await scratch(t);
+  const [note, until] = ['note', 'until'].map(path);
+  const ids = await Promise.all(Array.from({ length: ROOM }, () => jobs.run({ note, until })));
+  await notes('note', ROOM);
+  open('until');
+  const ended = await settledAll(jobs, ids);
+  t.ok(ended.every(({ status }) => status === 'COMPLETED'));
+  t.equal(Math.max(...ended.map((job) => (job.output as { peak: number }).peak)), ROOM);
 }
 
 async function killed(t: Test, jobs: EndpointJobs): Promise<void> {

@@ -1,0 +1,129 @@
+/** Workers of the Python SDK with room for several short jobs are kept awake: what they are given of it (docs/worker-protocol.md#short-jobs). */
+import t from 'tap';
+import type { Test } from 'tap';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { PACED_MIN } from '../../../gpu-agent/attempts/pace.ts';
+import { turn, wired } from './wired.ts';
+
+const ROOM = 20;
+
+/** A worker that has run three short jobs, and says with each take what it has room for. */
+async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  const worker = agent.pool.get('w')!;
+  worker.sdk.learn(version);
+  const { pace } = agent.holdings.of('w');
+  let told: string[] = [];
+  /** It asks for the rest of its room. */
+  const ask = (requested: number): void => {
+    pace.asks(requested, { held: agent.holdings.of('w').size, idle: requested === room });
+    told = [];
+    agent.openTake('w', { requested, told });
+    agent.handOver.offer(worker);
+    agent.reporter.capacityChanged(worker);
+  };
+  const given = async (): Promise<string[]> => {
+    await turn();
+    const [body] = told.splice(0);
+    return body === undefined ? [] : [JSON.parse(body) as { id: string } | { id: string }[]].flat().map(({ id }) => id);
+  };
+  const assign = (...jobs: string[]): void => agent.intake.assign(jobs.map((job) => (
+    { ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: true })));
+  /** It sends their results, which are answered once they are safe. */
+  const send = async (...jobs: string[]): Promise<void> => {
+    const attempts = jobs.map((job) => agent.holdings.of('w').of(job)!);
+    await Promise.all(attempts.map((attempt) => agent.handOver.whileSent(worker, attempt, () => agent.table.end(attempt, OutcomeKind.COMPLETED))));
+  };
+  ask(room);
+  assign('s1', 's2', 's3');
+  await given();
+  await send('s1', 's2', 's3');
+  ask(room);
+  agent.message();
+  return { ...agent, worker, ask, given, assign, send, 
+    /** What core is told of it. */
+    room: () => agent.reporter.take(worker),
+  };
+}
+
+const names = (from: number, count: number): string[] => Array.from({ length: count }, (_, index) => `j${from + index}`);
+
+t.test('it gets less than half of what it has left, and the rest waits here', async (t) => {
+  const agent = await awake(t);
+  t.match(agent.room(), { capacity: ROOM - 1, keepsAhead: true, takesAhead: false }, 'for core it holds one less, and more may wait here');
+  agent.assign(...names(1, 30));
+  t.same(await agent.given(), names(1, 9), 'each takes twice the room until it runs');
+  agent.ask(ROOM - 18);
+  t.same(await agent.given(), [], 'one more could send it to sleep');
+  t.match(agent.room(), { capacity: ROOM - 1 });
+});
+
+t.test('a result shows that all that came with it run, and is room once it is answered', async (t) => {
+  const agent = await awake(t);
+  agent.assign(...names(1, 30));
+  await agent.given();
+  agent.ask(ROOM - 18);
+  const [first] = names(1, 1);
+  let safe = (): void => undefined;
+  const sent = agent.handOver.whileSent(agent.worker, agent.holdings.of('w').of(first!), () => new Promise<void>((resolve) => { safe = resolve; }));
+  t.same(await agent.given(), names(10, 4), '9 of 20 run, and one of them counts until it hears that its result is safe');
+  agent.ask(ROOM - 9 - 8);
+  safe();
+  await sent;
+  t.same(await agent.given(), [], 'the four may not run yet');
+});
+
+t.test('few that are left do not wait for others', async (t) => {
+  const agent = await awake(t);
+  agent.assign(...names(1, 9));
+  await agent.given();
+  agent.ask(ROOM - 18);
+  await agent.send(...names(1, 9));
+  agent.assign('last');
+  t.same(await agent.given(), ['last']);
+});
+
+t.test('once one takes long it gets all of its room, and nothing waits here for it', async (t) => {
+  const agent = await awake(t);
+  agent.assign(...names(1, 14));
+  await agent.given();
+  agent.ask(ROOM - 9);
+  t.same(await agent.given(), []);
+  agent.clock.pass(400);
+  agent.watch.pass();
+  t.same(await agent.given(), []);
+  agent.clock.pass(101);
+  agent.watch.pass();
+  t.same(await agent.given(), names(10, 5), 'all that waited');
+  agent.ask(6);
+  t.match(agent.room(), { capacity: 14 + 6, keepsAhead: false, takesAhead: false });
+  await agent.send(...names(1, 9));
+  t.match(agent.room(), { keepsAhead: false }, 'those were long');
+  await agent.send(...names(10, 3));
+  t.match(agent.room(), { capacity: ROOM - 1, keepsAhead: true }, 'until three were short');
+});
+
+t.test('one that sleeps all the same counts as full', async (t) => {
+  const agent = await awake(t);
+  agent.assign(...names(1, 9));
+  await agent.given();
+  agent.clock.pass(200);
+  agent.watch.pass();
+  t.match(agent.room(), { capacity: ROOM - 1 });
+  agent.message();
+  agent.clock.pass(1);
+  agent.watch.pass();
+  t.match(agent.message()?.workers, [{ capacity: 9, keepsAhead: false }], 'core hears it');
+  agent.ask(11);
+  t.match(agent.message()?.workers, [{ capacity: ROOM - 1, keepsAhead: true }], 'and when it asks again');
+});
+
+for (const other of [{ room: PACED_MIN - 1 }, { version: '1.7.13' }]) {
+  t.test(`others get lists: ${JSON.stringify(other)}`, async (t) => {
+    const agent = await awake(t, other);
+    t.match(agent.room(), { capacity: other.room ?? ROOM, takesAhead: true, keepsAhead: false });
+    agent.assign(...names(1, 30));
+    t.equal((await agent.given()).length, 30);
+  });
+}
