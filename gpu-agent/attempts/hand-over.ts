@@ -65,7 +65,7 @@ export class HandOver {
     for (const take of polls.takes(worker.id)) {
       const attempts = holding.handOver(room.takeLimit(worker, take), clock.monotonicMs(), room.keepsAhead(worker));
       if (attempts.length === 0) return;
-      holding.pace.gets(attempts.length, clock.monotonicMs());
+      holding.pace.gets(attempts.length, attempts[0]!.handedAtMs);
       void this.#answer(worker, take, attempts);
     }
   }
