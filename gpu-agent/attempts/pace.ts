@@ -78,8 +78,6 @@ export class Pace {
   most({ held, waiting }: { held: number; waiting: number }): number {
     const fresh = this.#fresh.reduce((sum, { jobs }) => sum + jobs, 0);
     const most = Math.floor((this.#concurrency - held - this.#unanswered - fresh - 1) / 2);
-    // One that holds nothing has nothing to wait for.
-    const least = held > 0 ? Math.min(waiting, this.#concurrency * ANSWER_SHARE) : 0;
-    return most < least ? 0 : Math.max(most, 0);
+    return most < Math.min(waiting, this.#concurrency * ANSWER_SHARE) ? 0 : Math.max(most, 0);
   }
 }
