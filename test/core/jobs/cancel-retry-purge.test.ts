@@ -146,8 +146,10 @@ t.test('list: newest or oldest first, by state, in pages, with the total', async
   const newest = await calls.list(endpointId, { oldestFirst: true, state: undefined, after: oldest.next, offset: 3, limit: 2 });
   t.same([newest.jobs.map(({ id }) => id), newest.next], [[top.id], undefined], 'the newest come last, also those that came meanwhile');
   const running = await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
-  t.same((await calls.list(endpointId, { oldestFirst: false, state: undefined, offset: 0, limit: 9 })).jobs.map(({ id }) => id), [top.id, ...ids], 'in whatever state');
-  t.same((await calls.list(endpointId, { oldestFirst: false, state: 'IN_PROGRESS', offset: 0, limit: 9 })).jobs.map(({ id }) => id), running.map(({ jobId }) => jobId));
+  t.same((await calls.list(endpointId, { oldestFirst: false, state: undefined, offset: 0, limit: 9 })).jobs.map(({ id }) => id),
+    [top.id, ...ids], 'in whatever state');
+  t.same((await calls.list(endpointId, { oldestFirst: false, state: 'IN_PROGRESS', offset: 0, limit: 9 })).jobs.map(({ id }) => id),
+    running.map(({ jobId }) => jobId));
   await refused(t, calls.list(endpointId, { oldestFirst: false, state: undefined, offset: -1, limit: 1 }), 'INVALID_REQUEST');
   await refused(t, calls.list(endpointId, { oldestFirst: false, state: undefined, offset: 0, limit: 1_001 }), 'INVALID_REQUEST');
 });

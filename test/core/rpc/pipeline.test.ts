@@ -135,7 +135,8 @@ t.test('unary calls: the same use cases, statuses with their reason', async (t) 
   t.match(await call(jobs, 'listJobs', { endpointId, state: JobState.IN_QUEUE, offset: 0, limit: 1, pageToken: '', oldestFirst: false }, core.key),
     { jobs: [{ id: job!.id }] });
   await refused(t, call(jobs, 'retryJob', key, core.key), 'JOB_NOT_RETRYABLE');
-  await refused(t, call(jobs, 'listJobs', { endpointId, state: 99 as JobState, offset: 0, limit: 1, pageToken: '', oldestFirst: false }, core.key), 'INVALID_REQUEST');
+  await refused(t, call(jobs, 'listJobs', { endpointId, state: 99 as JobState, offset: 0, limit: 1, pageToken: '', oldestFirst: false }, core.key),
+    'INVALID_REQUEST');
   await refused(t, call(jobs, 'getJob', { ...key, omitOutput: true, ttlMs: 0 }, ''), 'UNAUTHORIZED');
   const { removed } = await call(jobs, 'purgeQueue', { endpointId }, core.key);
   t.ok(removed > 0);
