@@ -221,10 +221,12 @@ function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before
       const workers = fleet.workersOf(endpoint.id).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
       const fresh = { ...sample, demand: { ...sample.demand, workers } };
       const { retire } = wishedChanges(fresh, scaler);
+      const givesWay = endpoint.gpuCount > 0 && dispensable.length > 0;
+      if (givesWay || fleet.readsAnew(endpoint)) await written.all();
       // Sent together: whoever waits for the lock waits for each answer.
       const [contest, giving, machines, quota] = await Promise.all([
         fleet.contestOf(endpoint),
-        endpoint.gpuCount > 0 && dispensable.length > 0 ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
+        givesWay ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
         retire.length === 0 ? fleet.machinesFor(endpoint.id) : machinesWithout({ sql, written }, endpoint, retire),
         fleet.quotaOf(endpoint.accountId),
       ]);

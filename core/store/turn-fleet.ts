@@ -49,6 +49,11 @@ export class TurnFleet {
     this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
   }
 
+  /** What an endpoint's account has, or who else waits for GPUs, is read anew for its turn: what turns before it decided must be written by then. */
+  readsAnew({ accountId, gpuCount }: ScaleEndpoint): boolean {
+    return this.#limited.has(accountId) || (this.#contested && gpuCount > 0);
+  }
+
   /** What an account may have and has. */
   async quotaOf(accountId: string): Promise<QuotaState> {
     return this.#limited.has(accountId) ? readQuotaState(this.#sql, accountId) : NO_QUOTA;

@@ -51,8 +51,10 @@ export class TurnWrites {
         ${added.map(({ action }) => action.failures)}::int[]) AS a (id, endpoint_id, machine_id, version, gpus, instance_id, failures)`;
   }
 
-  /** Sent together. */
+  /** Everything so far, sent together: who reads what accounts have, or who waits for GPUs, must see it. */
   async all(): Promise<void> {
-    await Promise.all([this.workers(), logDecisions(this.#sql, this.#logged), noteDecisions(this.#sql, this.#noted)]);
+    const [logged, noted] = [this.#logged, this.#noted];
+    [this.#logged, this.#noted] = [[], []];
+    await Promise.all([this.workers(), logDecisions(this.#sql, logged), noteDecisions(this.#sql, noted)]);
   }
 }

@@ -1,15 +1,14 @@
-/** Requests as a client sends them to a proxy, `GET http://host/path`: a server must take them, and the host of the address counts (RFC 9112, 3.2.2). */
+/** Requests as a client sends them to a proxy, `GET http://host/path`, which a server must take (RFC 9112, 3.2.2). */
 import type { IncomingMessage } from 'node:http';
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/is;
 const SLASH = 47;
 
-/** Makes the address of such a request what that of others is; runs before anything else looks at it. */
+/** Makes the address of such a request what that of others is, before anything else looks at it. One that names two hosts is left as it is: for nobody. */
 export function toOriginForm(request: IncomingMessage): void {
   const url = request.url ?? '/';
   if (url.charCodeAt(0) === SLASH) return;
   const [, host, rest] = ABSOLUTE.exec(url) ?? [];
-  if (host === undefined || rest === undefined) return;
+  if (host === undefined || rest === undefined || host.toLowerCase() !== request.headers.host?.toLowerCase()) return;
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
-  request.headers.host = host;
 }
