@@ -17,13 +17,17 @@ const STANDING = new Set(['T', 't', 'X', 'Z']);
 export async function freezeGroup(group: number, guardText: string, clock: Clock): Promise<void> {
   const startedAtMs = clock.monotonicMs();
   for (;;) {
-    const running = await runningMembers(group, guardText);
+    const members = await membersOf(group, guardText);
+    const running = members.filter(({ state }) => !STANDING.has(state));
     if (running.length === 0) return;
     if (clock.monotonicMs() - startedAtMs > GIVE_UP_MS) {
       thawGroup(group);
-      throw new Error(`process ${running.join(', ')} could not be stopped`);
+      throw new Error(`process ${running.map(({ pid }) => pid).join(', ')} could not be stopped`);
     }
-    for (const pid of running) send(pid, 'SIGSTOP');
+    for (const { pid } of running) send(pid, 'SIGSTOP');
+    // Who starts a program by vfork stands still in the kernel until that has begun: stopped before, it would keep its parent there for ever.
+    const waiting = new Set(running.filter(({ state }) => state === 'D').map(({ pid }) => pid));
+    for (const { pid, parent, state } of members) if (state === 'T' && waiting.has(parent)) send(pid, 'SIGCONT');
     await delay(clock, LOOK_MS);
   }
 }
@@ -33,18 +37,26 @@ export function thawGroup(group: number): void {
   send(-group, 'SIGCONT');
 }
 
-/** Process ids of the group that could run an instruction, the guard left out. */
-async function runningMembers(group: number, guardText: string): Promise<number[]> {
+interface Member {
+  pid: number;
+  /** As in /proc/PID/stat. */
+  state: string;
+  /** Its parent's process id. */
+  parent: number;
+}
+
+/** Processes of the group, the guard left out. */
+async function membersOf(group: number, guardText: string): Promise<Member[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(pids.map(async (pid) => {
     // A process may be gone by the time it is looked at.
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    const [state, , itsGroup] = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
-    if (Number(itsGroup) !== group || STANDING.has(state!)) return false;
+    const [state, parent, itsGroup] = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
+    if (Number(itsGroup) !== group) return undefined;
     const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    return !words.includes(guardText);
+    return words.includes(guardText) ? undefined : { pid: Number(pid), state: state!, parent: Number(parent) };
   }));
-  return pids.filter((_, index) => found[index]).map(Number);
+  return found.flatMap((member) => member ?? []);
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

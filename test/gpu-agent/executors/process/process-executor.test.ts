@@ -7,11 +7,25 @@ import { systemClock } from '../../../../core/runtime/clock.ts';
 import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
 import type { RunningUnit } from '../../../../gpu-agent/executors/executor.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
+import { PYTHONS, skipWithoutPython } from '../../../helpers/handlers.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
 
 const executor = new ProcessExecutor(systemClock);
 /** What these units do not need. */
 const PLAIN = { unitId: 'w', user: undefined, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS };
+/** Starts a program by vfork, which is stopped before it begins: until it does, its parent waits in the kernel. */
+const STOPPED_START = `
+import ctypes, os, platform, signal, time
+CLONE_VFORK = 0x4000
+clone = {'x86_64': 56, 'aarch64': 220}[platform.machine()]
+print(os.getpid(), flush=True)
+if ctypes.CDLL(None).syscall(clone, CLONE_VFORK | signal.SIGCHLD, 0, 0, 0, 0) == 0:
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os.execv('/bin/true', ['true'])
+print('begun', flush=True)
+while True:
+    time.sleep(1)
+`;
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
 
 /** A started worker and what it wrote so far. */
@@ -140,6 +154,19 @@ t.test('frozen: nothing of it runs, its guard watches on, and it goes on where i
   await waitFor('the group to be empty', () => groupMembers(group).length === 0);
   await worker.freeze();
   await worker.thaw();
+});
+
+t.test('frozen while it starts a program that has not begun: its parent could not be stopped before', { skip: skipWithoutPython('new') }, async (t) => {
+  const { worker, output } = start([PYTHONS.new, '-c', STOPPED_START]);
+  t.teardown(() => worker.kill());
+  const pid = await waitFor('its number', () => Number(/^(\d+)\n/.exec(output())?.[1]));
+  const stateOf = () => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0];
+  await waitFor('it to wait in the kernel', () => stateOf() === 'D');
+  await worker.freeze();
+  t.equal(stateOf(), 'T');
+  t.notMatch(output(), /begun/);
+  await worker.thaw();
+  await waitFor('it to go on', () => /begun/.test(output()));
 });
 
 for (const uid of process.getuid!() === 0 ? [0, 2_000_000_003] : [0]) {
