@@ -135,7 +135,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     get: (key, request) => reads.get(key, request),
     input: (key) => reads.input(key),
     wait: (key, waitMs, signal, room) => waits.wait(key, waitMs, signal, room),
-    readChunks: (key, request, signal) => chunks.read(key, request, signal),
+    readChunks: (key, request, signal, room) => chunks.read(key, request, signal, room),
     cancel: (key) => cancels.cancel(key),
     retry: (key) => retries.retry(key),
     purge: (endpointId) => deletes.purge(endpointId),

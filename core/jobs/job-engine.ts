@@ -98,7 +98,10 @@ export interface JobCalls {
   /** What was submitted as its input. */
   input(key: JobKey): Promise<Buffer>;
   wait(key: JobKey, waitMs: number, signal: AbortSignal, room?: Room): Promise<Job>;
-  readChunks(key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal): Promise<ChunkPage>;
+  /** `room` is waited for before a large page is read. */
+  readChunks(
+    key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal, room?: Room,
+  ): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;
   retry(key: JobKey): Promise<Job>;
   /** Number of removed jobs. */

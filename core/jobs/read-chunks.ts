@@ -1,14 +1,29 @@
-/** Reads streamed output: from a place of the reader's own, or from the place that all other readers of the job share. */
+/**
+ * Reads streamed output: from a place of the reader's own, or from the place that all other readers of the job share. Readers of many jobs share
+ * statements, as they are all woken by what one statement stored.
+ */
 import { isJobId } from '../domain/job-id.ts';
 import { READ_CHUNKS_BYTES_MAX, READ_CHUNKS_MAX, WAIT_MS_MAX } from '../domain/job-limits.ts';
 import { isFinal } from '../domain/job-state.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { ChunkPageBounds, ChunkPageRequest, ChunkRead } from '../store/chunk-pages.ts';
 import type { Stores } from '../store/storage.ts';
+import { byJob, jobNotFound } from '../domain/job.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import type { ChunkCursor, ChunkPage } from './job-engine.ts';
+import type { EngineMeter } from './engine-meter.ts';
+import type { ChunkCursor, ChunkPage, Room } from './job-engine.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
-import { jobNotFound } from '../domain/job.ts';
+
+/** What reading needs. */
+export interface ReadChunksOptions {
+  stores: Pick<Stores, 'chunks'>;
+  events: CoreEvents;
+  /** Default: nobody counts. */
+  meter?: EngineMeter | undefined;
+  clock: Clock;
+}
 
 /** What a reader asks for. */
 export interface ReadChunksRequest {
@@ -20,35 +35,59 @@ export interface ReadChunksRequest {
   limit: number;
 }
 
+/** What a look at a job comes to for a reader; undefined: another reader of the shared place was there first, so look again. */
+type Look = ChunkRead | undefined;
+
 /** Readers who may wait at once on this replica. */
 export const READERS_MAX = 50_000;
 /** A waiting reader looks again without a notification after this many milliseconds. */
 const POLL_PERIOD_MS = 1_500;
+/** What readers get of a statement that they share, so that its answer stays under 13 MB; who finds more reads alone. */
+const SHARED_BOUNDS: ChunkPageBounds = { chunksMax: 100, bytesMax: 64 * 1024, allOrNothing: true };
+const SHARED_READERS_MAX = 200;
+const SHARED_AT_ONCE = 2;
+const ALONE_BOUNDS: ChunkPageBounds = { chunksMax: READ_CHUNKS_MAX, bytesMax: READ_CHUNKS_BYTES_MAX, allOrNothing: false };
+const ALONE_AT_ONCE = 4;
 
 export class ReadChunks {
   readonly #chunks: Stores['chunks'];
   readonly #clock: Clock;
   readonly #subscriptions: JobSubscriptions;
+  readonly #shared: Batcher<ChunkPageRequest, Look>;
+  readonly #alone: Batcher<ChunkPageRequest, Look>;
 
-  constructor(options: { stores: Pick<Stores, 'chunks'>; events: CoreEvents; clock: Clock }) {
-    this.#chunks = options.stores.chunks;
-    this.#clock = options.clock;
-    this.#subscriptions = new JobSubscriptions(options.clock, READERS_MAX);
-    options.events.on('chunks', (keys) => this.#subscriptions.notify(keys));
-    options.events.on('settled', (keys) => this.#subscriptions.notify(keys));
+  constructor({ stores, events, clock, meter }: ReadChunksOptions) {
+    this.#chunks = stores.chunks;
+    this.#clock = clock;
+    this.#subscriptions = new JobSubscriptions(clock, READERS_MAX);
+    const parts = { meter: meter?.batches, clock, waitingMax: READERS_MAX };
+    this.#shared = new Batcher<ChunkPageRequest, Look>({
+      ...parts, name: 'chunk reads', flush: (requests) => this.#look(requests, SHARED_BOUNDS), itemsMax: SHARED_READERS_MAX, flushesMax: SHARED_AT_ONCE,
+    });
+    this.#alone = new Batcher<ChunkPageRequest, Look>({
+      ...parts, name: 'large chunk reads', flush: (requests) => this.#look(requests, ALONE_BOUNDS), itemsMax: 1, flushesMax: ALONE_AT_ONCE,
+    });
+    events.on('chunks', (keys) => this.#subscriptions.notify(keys));
+    events.on('settled', (keys) => this.#subscriptions.notify(keys));
   }
 
   /** Chunks as soon as there are some; none when the job is final, the wait is over or the signal aborts. JOB_NOT_FOUND. */
-  async read(key: JobKey, request: ReadChunksRequest, signal: AbortSignal): Promise<ChunkPage> {
+  async read(key: JobKey, request: ReadChunksRequest, signal: AbortSignal, room?: Room): Promise<ChunkPage> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const limit = request.limit === 0 ? READ_CHUNKS_MAX : Math.min(request.limit, READ_CHUNKS_MAX);
     const untilMs = this.#clock.monotonicMs() + Math.min(request.waitMs, WAIT_MS_MAX);
     const subscription = this.#subscriptions.subscribe(key);
+    let hasRoom = false;
+    const enter = async (): Promise<void> => {
+      if (!hasRoom) await room?.();
+      hasRoom = true;
+    };
     try {
       for (;;) {
-        const page = request.cursor ? await this.#readFrom(key, request.cursor, limit) : await this.#drain(key, limit);
+        const page = await this.#page({ ...key, after: request.cursor, limit }, enter);
         const leftMs = untilMs - this.#clock.monotonicMs();
-        if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted) return page;
+        // Others wait for the room of whose large page somebody else took: it is not kept for a wait.
+        if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted || hasRoom) return page;
         await subscription.wait(Math.min(leftMs, POLL_PERIOD_MS), signal);
       }
     } finally {
@@ -56,22 +95,41 @@ export class ReadChunks {
     }
   }
 
-  async #readFrom(key: JobKey, cursor: ChunkCursor, limit: number): Promise<ChunkPage> {
-    const found = await this.#chunks.read(key, cursor, limit, READ_CHUNKS_BYTES_MAX);
-    if (!found) throw jobNotFound(key.jobId);
-    const { chunks, state, error, more } = found;
-    return { chunks, state, error, more, cursor: chunks.at(-1) ?? cursor };
-  }
-
-  /** Reads, then moves the shared place; when another reader moved it meanwhile, the chunks are his and this one reads again. */
-  async #drain(key: JobKey, limit: number): Promise<ChunkPage> {
+  /** Together with other readers; alone when that is more than all of them can have. */
+  async #page(request: ChunkPageRequest, enter: Room): Promise<ChunkPage> {
     for (;;) {
-      const found = await this.#chunks.read(key, undefined, limit, READ_CHUNKS_BYTES_MAX);
-      if (!found) throw jobNotFound(key.jobId);
+      let found = await this.#shared.add(request);
+      if (found?.leftOut) {
+        await enter();
+        found = await this.#alone.add(request);
+      }
+      if (!found) continue;
       const { chunks, state, error, more, shared } = found;
-      const last = chunks.at(-1);
-      if (last && !(await this.#chunks.moveSharedPlace(key, shared, last))) continue;
-      return { chunks, state, error, more, cursor: last ?? shared };
+      return { chunks, state, error, more, cursor: chunks.at(-1) ?? request.after ?? shared };
     }
   }
+
+  async #look(requests: readonly ChunkPageRequest[], bounds: ChunkPageBounds): Promise<(Look | Error)[]> {
+    const looks = oneForEachSharedPlace(requests);
+    const reads = await this.#chunks.read(looks, bounds);
+    const found = new Map(looks.map((request, index) => [request, reads[index]]));
+    return requests.map((request) => {
+      if (!found.has(request)) return undefined;
+      const read = found.get(request);
+      if (!read) return jobNotFound(request.jobId);
+      return read.taken ? read : undefined;
+    });
+  }
+}
+
+/** In the order of the statement. Of the readers of one shared place it serves the first: the others find what comes after. */
+function oneForEachSharedPlace(requests: readonly ChunkPageRequest[]): ChunkPageRequest[] {
+  const shared = new Set<string>();
+  return requests.filter(({ endpointId, jobId, after }) => {
+    if (after) return true;
+    const name = `${endpointId}/${jobId}`;
+    const isFirst = !shared.has(name);
+    shared.add(name);
+    return isFirst;
+  }).sort(byJob);
 }

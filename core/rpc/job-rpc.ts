@@ -7,7 +7,7 @@ import type {
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
-import type { JobCalls, Room, Submission } from '../jobs/job-engine.ts';
+import type { ChunkPage, JobCalls, Room, Submission } from '../jobs/job-engine.ts';
 import { READERS_MAX } from '../jobs/read-chunks.ts';
 import { WAITERS_MAX } from '../jobs/wait-job.ts';
 import { SharedPlaces } from '../runtime/shared-places.ts';
@@ -93,11 +93,12 @@ export class JobRpc {
     return { job: jobToMessage(await shared(this.#waiters, accountId, () => this.#calls.wait({ endpointId, jobId }, waitMs, signal, room))) };
   }
 
-  async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal): Promise<ReadChunksResponse> {
+  async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal, room?: Room): Promise<ReadChunksResponse> {
     const { endpointId, jobId, cursor, waitMs, limit } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
     if (limit < 0 || waitMs < 0) throw new DomainError('INVALID_REQUEST', 'limit and wait_ms must not be negative');
-    return chunkPageToMessage(await shared(this.#readers, accountId, () => this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal)));
+    const read = (): Promise<ChunkPage> => this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal, room);
+    return chunkPageToMessage(await shared(this.#readers, accountId, read));
   }
 
   async cancel({ endpointId, jobId }: CancelJobRequest, apiKey: string): Promise<CancelJobResponse> {

@@ -27,7 +27,7 @@ const WAITS_MAX = 100_000;
 const WAITS_LOW = 75_000;
 /** Bytes of answers that wait to be written, beyond which the same. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** Large outputs that were read from the database and are not written yet. */
+/** Large outputs and pages of chunks that were read from the database and are not written yet. */
 const LARGE_MAX = 4;
 /** Answers in one message. */
 const REPLIES_MAX = 1_000;
@@ -43,7 +43,7 @@ export class Pipeline {
   readonly #waits = new Map<number, AbortController>();
   /** Unanswered submissions whose jobs no worker took at once. */
   readonly #queued = new Set<number>();
-  /** Calls that read a large output, and those that wait until they may: else all of them would be in memory before the first is written. */
+  /** Calls that read a large output or page of chunks, and those that wait until they may: else all of them would be in memory before the first is written. */
   readonly #large = new Set<number>();
   readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
   readonly #replies = new BatchQueue<PipelineReply>({ bytes: WAITING_BYTES_MAX });
@@ -100,7 +100,10 @@ export class Pipeline {
         const room = (): Promise<void> => this.#roomForLarge(callId);
         return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId), room) };
       }
-      case 'chunks': return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId)) };
+      case 'chunks': {
+        const room = (): Promise<void> => this.#roomForLarge(callId);
+        return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId), room) };
+      }
       case 'submitAndWait': {
         const onStored = ({ state }: Job): void => { if (state === 'IN_QUEUE') this.#queued.add(callId); };
         return { $case: 'wait', value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId), onStored) };

@@ -2,7 +2,8 @@
  * Streamed output and progress. Both take a share lock on the job's row, so that nothing of an attempt is written after its outcome. A
  * statement that waited for that lock does not see what was written meanwhile: its deletions miss it.
  */
-import type { JobState } from '../domain/job-state.ts';
+import { readChunkPages } from './chunk-pages.ts';
+import type { ChunkPageBounds, ChunkPageRequest, ChunkRead } from './chunk-pages.ts';
 import type { Database, Sql } from './database.ts';
 import { numberArray, packBytes, textArray } from './pack.ts';
 import { isLive, isRunning } from './rows.ts';
@@ -27,34 +28,6 @@ export interface ProgressEntry {
   /** The machine whose agent sent it. */
   machineId: string;
   output: Buffer;
-}
-
-/** A place in a job's chunks. */
-export interface ChunkPlace {
-  attempt: number;
-  number: number;
-}
-
-/** What a reader gets. */
-export interface ChunkRead {
-  state: JobState;
-  error: string | undefined;
-  /** The place that the readers without a place of their own have reached. */
-  shared: ChunkPlace;
-  chunks: { attempt: number; number: number; output: Buffer; metrics: Buffer | undefined }[];
-  more: boolean;
-}
-
-interface ReadRow {
-  state: JobState;
-  error: string | null;
-  shared_attempt: number;
-  shared_number: number;
-  attempt: number | null;
-  number: number | null;
-  output: Buffer | null;
-  metrics: Buffer | null;
-  total: number;
 }
 
 export class ChunkStore {
@@ -108,60 +81,8 @@ export class ChunkStore {
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = NULL`;
   }
 
-  /**
-   * Reads chunks after a place, or after the shared place when none is given: at most `limit`, and no more after `bytesMax` bytes, but at least
-   * one. Only those of the current attempt: what a lost one wrote is void, also where it is still stored. State and chunks are of one instant.
-   * Undefined: no such job.
-   */
-  async read(
-    key: { endpointId: string; jobId: string }, after: ChunkPlace | undefined, limit: number, bytesMax: number,
-  ): Promise<ChunkRead | undefined> {
-    const rows = await this.#hot<ReadRow[]>`
-      WITH found AS (
-        SELECT j.endpoint_id, j.id, j.state, j.attempt, o.error, coalesce(s.attempt, 0) AS shared_attempt, coalesce(s.number, 0) AS shared_number
-        FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
-        LEFT JOIN stream_cursor s ON s.endpoint_id = j.endpoint_id AND s.job_id = j.id
-        WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(this.#hot)}
-      ), listed AS (
-        SELECT c.* FROM found f CROSS JOIN LATERAL (
-          SELECT attempt, number, output, metrics FROM job_chunk WHERE endpoint_id = f.endpoint_id AND job_id = f.id
-            AND attempt = f.attempt AND f.state <> 'IN_QUEUE'
-            AND (attempt, number) > (coalesce(${after?.attempt ?? null}::int, f.shared_attempt), coalesce(${after?.number ?? null}::int, f.shared_number))
-          ORDER BY attempt, number LIMIT ${limit}::int + 1
-        ) AS c
-      ), sized AS (
-        SELECT *, count(*) OVER () AS total, row_number() OVER places AS place,
-          sum(octet_length(output) + coalesce(octet_length(metrics), 0)) OVER places AS running
-        FROM listed WINDOW places AS (ORDER BY attempt, number)
-      )
-      SELECT f.state, f.error, f.shared_attempt, f.shared_number, z.attempt, z.number, z.output, z.metrics, coalesce(z.total, 0) AS total
-      FROM found f LEFT JOIN (SELECT * FROM sized WHERE place <= ${limit}::int AND (place = 1 OR running <= ${bytesMax}::bigint)) AS z ON true
-      ORDER BY z.attempt, z.number`;
-    return readFromRows(rows);
+  /** See chunk-pages.ts. */
+  read(requests: readonly ChunkPageRequest[], bounds: ChunkPageBounds): Promise<(ChunkRead | undefined)[]> {
+    return readChunkPages(this.#hot, requests, bounds);
   }
-
-  /** Moves the shared place from one place to another; false when another reader moved it first. */
-  async moveSharedPlace(key: { endpointId: string; jobId: string }, from: ChunkPlace, to: ChunkPlace): Promise<boolean> {
-    const result = await this.#hot`
-      INSERT INTO stream_cursor AS s (endpoint_id, job_id, attempt, number)
-      SELECT endpoint_id, id, ${to.attempt}::int, ${to.number}::int FROM job WHERE endpoint_id = ${key.endpointId} AND id = ${key.jobId}
-      ON CONFLICT (endpoint_id, job_id) DO UPDATE SET attempt = excluded.attempt, number = excluded.number
-        WHERE s.attempt = ${from.attempt} AND s.number = ${from.number}`;
-    return result.count > 0;
-  }
-}
-
-function readFromRows(rows: readonly ReadRow[]): ChunkRead | undefined {
-  const [first] = rows;
-  if (first === undefined) return undefined;
-  const chunks = rows.flatMap((row) => (row.attempt === null || row.number === null || row.output === null
-    ? []
-    : [{ attempt: row.attempt, number: row.number, output: row.output, metrics: row.metrics ?? undefined }]));
-  return {
-    state: first.state,
-    error: first.error ?? undefined,
-    shared: { attempt: first.shared_attempt, number: first.shared_number },
-    chunks,
-    more: first.total > chunks.length,
-  };
 }

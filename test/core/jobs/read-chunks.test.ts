@@ -1,5 +1,8 @@
 /** Streamed output: order, both ways of reading, waits, and what a stale attempt may not do. */
 import t from 'tap';
+import type { EngineMeter } from '../../../core/jobs/engine-meter.ts';
+import { ReadChunks } from '../../../core/jobs/read-chunks.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import { never, outcome, refused, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -48,6 +51,43 @@ t.test('many readers share the chunks: none twice, none lost', async (t) => {
     }
   }));
   t.same(read.toSorted((a, b) => a - b), Array.from({ length: 200 }, (_, i) => i + 1));
+});
+
+t.test('readers of many jobs share statements', async (t) => {
+  const endpointId = await engines.endpoint();
+  const jobs: Claimed[] = [];
+  while (jobs.length < 40) jobs.push(await runningJob(engines, endpointId));
+  const batches: number[] = [];
+  const meter = { batches: { watch: () => (items: number): void => void batches.push(items) } } as unknown as EngineMeter;
+  const reads = new ReadChunks({ stores: replicas[0]!.stores, events: replicas[0]!.events, clock: systemClock, meter });
+  const waiting = jobs.map((job) => reads.read(job, { ...drain, waitMs: 30_000 }, never));
+  await waitFor('all to have looked', async () => batches.reduce((sum, items) => sum + items, 0) >= jobs.length);
+  await Promise.all(jobs.map((job) => append(job, 1, 2)));
+  for (const page of await Promise.all(waiting)) t.equal(page.chunks[0]?.number, 1);
+  const statements = batches.length;
+  t.ok(statements <= jobs.length / 2, `${statements} statements for ${jobs.length} readers who looked twice`);
+  const places = await Promise.all(jobs.map((job) => reads.read(job, drain, never)));
+  t.ok(places.every(({ cursor }) => cursor.number === 2), 'each shared place has moved');
+  t.equal(batches.length, statements + 1);
+});
+
+t.test('a large page is read alone, when its reader has room, and nothing is lost of it', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  let rooms = 0;
+  const room = async (): Promise<void> => { rooms += 1; };
+  const read = async (limit = 0): Promise<number[]> => numbers(await calls.readChunks(job, { ...drain, limit }, never, room));
+  await append(job, 1, 120);
+  t.same(await read(100), Array.from({ length: 100 }, (_, i) => i + 1));
+  t.equal(rooms, 0);
+  t.same(await read(), Array.from({ length: 20 }, (_, i) => i + 101));
+  for (let number = 121; number <= 124; number += 1) await attempts.appendChunk(chunk(job, number, JSON.stringify('x'.repeat(40_000))));
+  t.same(await read(1), [121]);
+  t.equal(rooms, 0);
+  t.same(await read(), [122, 123, 124], 'more than 64 KiB');
+  t.equal(rooms, 1);
+  await append(job, 125, 230);
+  t.equal((await read()).length, 106, 'more than 100');
+  t.equal(rooms, 2);
 });
 
 t.test('a reader who waits is woken by a chunk, also from another replica, and by the end', async (t) => {

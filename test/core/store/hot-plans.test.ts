@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Test } from 'tap';
 import { settle } from '../../../core/domain/attempt-outcome.ts';
+import type { MachineAttempt } from '../../../core/domain/job.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
@@ -56,6 +57,7 @@ async function useAll(stores: Stores, count: number, measure: (name: string, wor
   const keys = (await claim(stores, count)).map(({ job }) => job).toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
   await measure('read', () => jobs.read(keys, keys.map(() => 1_000)));
   await measure('append chunks', () => chunks.append(keys.map((key) => ({ ...key, number: 1, output, metrics: undefined }))));
+  await readStreams(stores, keys, measure);
   await measure('show progress', () => chunks.showProgress(keys.map((key) => ({ ...key, output }))));
   await measure('find expired leases', () => attempts.expiredLeases(count));
   await measure('find endpoints that are gone', () => deletions.endpointsGone(count));
@@ -64,6 +66,19 @@ async function useAll(stores: Stores, count: number, measure: (name: string, wor
   await measure('record outcomes', () => outcomes.record(keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
   await useOne(stores, measure);
   await measure('reap', () => deletions.reapExpired(count));
+}
+
+/** Streams that nobody has read yet, that were read before, and from a place of the reader's own. */
+async function readStreams({ chunks }: Stores, keys: readonly MachineAttempt[], measure: Parameters<typeof useAll>[2]): Promise<void> {
+  const bounds = { chunksMax: 100, bytesMax: 65_536, allOrNothing: true };
+  const read = async (after: { attempt: number; number: number } | undefined): Promise<void> => {
+    const pages = await chunks.read(keys.map(({ endpointId, jobId }) => ({ endpointId, jobId, after, limit: 10 })), bounds);
+    if (pages.some((page) => page?.chunks.length !== 1 || !page.taken)) throw new Error('not every stream was read');
+  };
+  await measure('read streams', () => read(undefined));
+  await measure('append more chunks', () => chunks.append(keys.map((key) => ({ ...key, number: 2, output, metrics: undefined }))));
+  await measure('read on', () => read(undefined));
+  await measure('read from a place of their own', () => read({ attempt: 1, number: 1 }));
 }
 
 /** The statements that have a shape of their own where there is one row. */
@@ -87,7 +102,8 @@ async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise
   await admin.sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
   await admin.sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
   await admin.sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
-  for (const table of ['job', 'job_input', 'job_output', 'job_chunk']) await admin.sql`ALTER TABLE ${admin.sql(table)} SET (autovacuum_enabled = off)`;
+  const tables = ['job', 'job_input', 'job_output', 'job_chunk', 'stream_cursor'];
+  for (const table of tables) await admin.sql`ALTER TABLE ${admin.sql(table)} SET (autovacuum_enabled = off)`;
   // The general pool in place of the hot one: what is measured is what the young connection plans.
   const filling = makeStores({ ...admin, hot: admin.sql }, sealer);
   const used = makeStores(young, sealer);
@@ -101,8 +117,8 @@ async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise
     await young.hot`SELECT pg_stat_force_next_flush()`;
     await young.hot`SELECT pg_stat_clear_snapshot()`;
     const [row] = await young.hot<{ entries: number }[]>`
-      SELECT sum(idx_tup_read)::bigint + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname LIKE 'job%')::bigint AS entries
-      FROM pg_stat_user_indexes WHERE relname LIKE 'job%'`;
+      SELECT sum(idx_tup_read)::bigint + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname ~ '^(job|stream)')::bigint AS entries
+      FROM pg_stat_user_indexes WHERE relname ~ '^(job|stream)'`;
     return row!.entries;
   };
   await admin.sql`UPDATE job SET execution_deadline_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_PROGRESS' LIMIT ${BATCH})`;
