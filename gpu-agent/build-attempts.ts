@@ -80,7 +80,6 @@ export interface AttemptOptions {
 
 /** Builds them. */
 export function buildAttempts({ config, logger, clock, random, units, disk, diskAfterMs, tracing, onAttemptEnd }: AttemptOptions): AttemptParts {
-  const outbox = new Outbox();
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
   const holdings = new Holdings();
@@ -89,7 +88,8 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
   const runLog = new RunLog({ folder: config.dataDir, logger, disk });
   const keeper = new Keeper(runLog);
-  const chunks = new ChunkLog({ send: (chunk) => outbox.addChunk(chunk), stored: (key, number) => keeper.stored(key, number) });
+  const chunks = new ChunkLog({ stored: (key, number) => keeper.stored(key, number) });
+  const outbox = new Outbox(chunks);
   const outcomes = new OutcomeReporter({ spool, chunks, toCore: outbox, large, clock, diskAfterMs, logger });
   const reporter = new WorkerReporter({ toCore: outbox, room, owes: (workerId) => outcomes.owes(workerId), keeper });
   const questions = {

@@ -1,85 +1,170 @@
 /**
- * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. Bounded for the whole agent: when it is
- * full, the next chunk waits and with it the worker's POST, which slows the generator down.
+ * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. Bounded for the whole agent and for each attempt: where it is
+ * full, the next chunk waits and with it the worker's POST, which slows the generator down. Attempts take turns, so that one that yields much keeps no other
+ * waiting; and only so much is on its way to core that a core which stores slowly goes on reading what comes behind it, heartbeats above all.
  */
 import type { AttemptChunk, ChunkAck } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 import { ownBytes } from './own-bytes.ts';
 
-/** Bytes of chunks in memory at which new ones wait. */
-const BYTES_MAX = 64 * 1024 * 1024;
+/** What is kept and sent at most. */
+export interface ChunkBounds {
+  /** Bytes in memory at which new ones wait. */
+  bytesMax: number;
+  /** The same of one attempt. */
+  attemptBytesMax: number;
+  /** Chunks, and their bytes, that are on their way to core: far below what makes core stop reading the session. */
+  flyingMax: number;
+  flyingBytesMax: number;
+}
+
+const MIB = 1024 * 1024;
+const BOUNDS: ChunkBounds = { bytesMax: 64 * MIB, attemptBytesMax: 8 * MIB, flyingMax: 2_000, flyingBytesMax: 8 * MIB };
 /** What a chunk takes besides its output, about: of empty ones millions would find room otherwise. */
 const CHUNK_OWN_BYTES = 500;
 
+interface Entry {
+  /** Not stored yet, in order. */
+  chunks: AttemptChunk[];
+  /** So many of them are on their way. */
+  flying: number;
+  bytes: number;
+  /** Who wait for room in it. */
+  waiting: (() => void)[];
+}
+
 export class ChunkLog {
-  readonly #byAttempt = new Map<string, AttemptChunk[]>();
-  readonly #send: (chunk: AttemptChunk) => void;
+  /** Called when there is something to take. */
+  onWaiting: (() => void) | undefined;
+  readonly #entries = new Map<string, Entry>();
+  /** Those with chunks that are not on their way, in the order of their turns. */
+  readonly #turns = new Set<Entry>();
   readonly #stored: (key: string, number: number) => void;
-  readonly #bytesMax: number;
+  readonly #bounds: ChunkBounds;
   readonly #waiting: (() => void)[] = [];
   #bytes = 0;
+  #flying = 0;
+  #flyingBytes = 0;
 
   /** `stored` is told up to which number core has stored the chunks of an attempt. */
-  constructor(options: { send: (chunk: AttemptChunk) => void; stored?: (key: string, number: number) => void; bytesMax?: number }) {
-    this.#send = options.send;
-    this.#stored = options.stored ?? (() => undefined);
-    this.#bytesMax = options.bytesMax ?? BYTES_MAX;
+  constructor({ stored = () => undefined, ...bounds }: { stored?: (key: string, number: number) => void } & Partial<ChunkBounds> = {}) {
+    this.#stored = stored;
+    this.#bounds = { ...BOUNDS, ...bounds };
   }
 
-  /** Resolves when there is room, at once as a rule. */
-  room(): Promise<void> {
-    if (this.#bytes < this.#bytesMax) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+  /** All chunks are on their way. */
+  get isEmpty(): boolean {
+    return this.#turns.size === 0;
   }
 
-  /** Keeps a chunk and sends it. */
+  /** There is something to take. */
+  get isReady(): boolean {
+    return this.#turns.size > 0 && this.#flying < this.#bounds.flyingMax && this.#flyingBytes < this.#bounds.flyingBytesMax;
+  }
+
+  /** Resolves when there is room for a chunk of this attempt, at once as a rule. */
+  async room(key: string): Promise<void> {
+    for (;;) {
+      const entry = this.#entries.get(key);
+      if (entry && entry.bytes >= this.#bounds.attemptBytesMax) await new Promise<void>((resolve) => { entry.waiting.push(resolve); });
+      else if (this.#bytes >= this.#bounds.bytesMax) await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+      else return;
+    }
+  }
+
+  /** Keeps a chunk, to be sent. */
   add(given: AttemptChunk): void {
     const chunk = { ...given, output: ownBytes(given.output), metrics: given.metrics && ownBytes(given.metrics) };
     const key = attemptKey(chunk.ref!);
-    const chunks = this.#byAttempt.get(key);
-    if (chunks) chunks.push(chunk);
-    else this.#byAttempt.set(key, [chunk]);
-    this.#bytes += bytesOf([chunk]);
-    this.#send(chunk);
+    let entry = this.#entries.get(key);
+    if (!entry) this.#entries.set(key, entry = { chunks: [], flying: 0, bytes: 0, waiting: [] });
+    const bytes = bytesOf(chunk);
+    entry.chunks.push(chunk);
+    entry.bytes += bytes;
+    this.#bytes += bytes;
+    this.#turns.add(entry);
+    if (this.isReady) this.onWaiting?.();
+  }
+
+  /** What a message takes of the chunks that are not on their way: one of each attempt in turn. */
+  take(room: MessageRoom): AttemptChunk[] {
+    const taken: AttemptChunk[] = [];
+    // One that goes to the end comes again in the same loop.
+    for (const entry of this.#turns) {
+      const chunk = entry.chunks[entry.flying]!;
+      const bytes = bytesOf(chunk);
+      if (!this.isReady || !room.take(bytes)) break;
+      taken.push(chunk);
+      entry.flying += 1;
+      this.#flying += 1;
+      this.#flyingBytes += bytes;
+      this.#turns.delete(entry);
+      if (entry.flying < entry.chunks.length) this.#turns.add(entry);
+    }
+    return taken;
+  }
+
+  /** The attempt has chunks that are not on their way: its outcome must not overtake them. */
+  holdsBack(key: string): boolean {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && entry.flying < entry.chunks.length;
   }
 
   /** Chunks of an attempt that core has not stored, in order. */
   unacknowledged(key: string): AttemptChunk[] {
-    return this.#byAttempt.get(key) ?? [];
+    return this.#entries.get(key)?.chunks ?? [];
   }
 
   /** Core has stored all chunks up to a number. */
   acknowledge(ack: ChunkAck): void {
     const key = attemptKey(ack.ref!);
-    const chunks = this.#byAttempt.get(key);
-    if (!chunks) return;
+    const entry = this.#entries.get(key);
+    if (!entry) return;
     // They are in order: of many small ones only those that were stored are looked at.
     let stored = 0;
-    while (stored < chunks.length && chunks[stored]!.number <= ack.number) stored += 1;
-    this.#release(chunks.splice(0, stored));
-    if (chunks.length === 0) this.#byAttempt.delete(key);
+    while (stored < entry.chunks.length && entry.chunks[stored]!.number <= ack.number) stored += 1;
+    this.#release(key, entry, stored);
     this.#stored(key, ack.number);
   }
 
   /** The attempt does not matter any more. */
   forget(key: string): void {
-    const chunks = this.#byAttempt.get(key);
-    if (!chunks) return;
-    this.#byAttempt.delete(key);
-    this.#release(chunks);
+    const entry = this.#entries.get(key);
+    if (entry) this.#release(key, entry, entry.chunks.length);
   }
 
-  /** Sends everything again, after a reconnect. */
+  /** Nothing is on its way: after a reconnect all is sent again. */
   sendAll(): void {
-    for (const chunks of this.#byAttempt.values()) for (const chunk of chunks) this.#send(chunk);
+    this.#flying = 0;
+    this.#flyingBytes = 0;
+    for (const entry of this.#entries.values()) {
+      entry.flying = 0;
+      this.#turns.add(entry);
+    }
+    if (this.isReady) this.onWaiting?.();
   }
 
-  #release(chunks: readonly AttemptChunk[]): void {
-    this.#bytes -= bytesOf(chunks);
-    while (this.#bytes < this.#bytesMax && this.#waiting.length > 0) this.#waiting.shift()!();
+  /** The first so many chunks of an attempt take no room any more. */
+  #release(key: string, entry: Entry, count: number): void {
+    const wasReady = this.isReady;
+    for (const [index, chunk] of entry.chunks.splice(0, count).entries()) {
+      const bytes = bytesOf(chunk);
+      entry.bytes -= bytes;
+      this.#bytes -= bytes;
+      if (index >= entry.flying) continue;
+      this.#flying -= 1;
+      this.#flyingBytes -= bytes;
+    }
+    entry.flying = Math.max(0, entry.flying - count);
+    if (entry.flying === entry.chunks.length) this.#turns.delete(entry);
+    if (entry.chunks.length === 0) this.#entries.delete(key);
+    if (entry.bytes < this.#bounds.attemptBytesMax) for (const wake of entry.waiting.splice(0)) wake();
+    if (this.#bytes < this.#bounds.bytesMax) for (const wake of this.#waiting.splice(0)) wake();
+    if (!wasReady && this.isReady) this.onWaiting?.();
   }
 }
 
-function bytesOf(chunks: readonly AttemptChunk[]): number {
-  return chunks.reduce((sum, { output, metrics }) => sum + output.length + (metrics?.length ?? 0) + CHUNK_OWN_BYTES, 0);
+function bytesOf({ output, metrics }: AttemptChunk): number {
+  return output.length + (metrics?.length ?? 0) + CHUNK_OWN_BYTES;
 }

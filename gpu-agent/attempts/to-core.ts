@@ -1,5 +1,5 @@
 /** What the layer of attempts, and the bridge beside it, have to say to core. The session above carries it. */
-import type { AttemptChunk, AttemptOutcome, AttemptProgress, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptOutcome, AttemptProgress, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 
 /** An outcome that is too large for the session and travels alone. It knows all that its carrier must ask. */
 export interface LargeOutcome {
@@ -16,7 +16,6 @@ export interface LargeOutcome {
 
 /** Whatever is given to it leaves as soon as it can; without a session it may be dropped, and its owner gives it again to the next one. */
 export interface ToCore {
-  addChunk(chunk: AttemptChunk): void;
   addOutcome(outcome: AttemptOutcome): void;
   addProgress(progress: AttemptProgress): void;
   /** An attempt waits in its worker's hand. */

@@ -67,7 +67,7 @@ async function addAll(
   parts: BridgeParts, attempt: Attempt, { pieces, metrics, keeps }: { pieces: readonly Buffer[]; metrics: Buffer | undefined; keeps: boolean },
 ): Promise<void> {
   for (const [index, output] of pieces.entries()) {
-    await parts.chunks.room();
+    await parts.chunks.room(attempt.key);
     if (attempt.phase === 'ended') return;
     attempt.chunkNumber += 1;
     const chunk = { ref: attempt.ref, number: attempt.chunkNumber, output, metrics: index === pieces.length - 1 ? metrics : undefined };

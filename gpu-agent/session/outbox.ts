@@ -1,14 +1,15 @@
 /**
- * What waits to go to core on the session. Levels (heartbeat, workers, pods, progress) are kept once and replaced; chunks, outcomes and log
- * replies are queues. What gathers while the stream is busy leaves together in the next message. Bounded by what the agent holds: one
- * entry per worker and pod, one outcome per attempt, and the chunk log's own limit.
+ * What waits to go to core on the session. Levels (heartbeat, workers, pods, progress) are kept once and replaced; outcomes and log replies are
+ * queues, and chunks wait in their log. What gathers while the stream is busy leaves together in the next message. Bounded by what the agent holds: one
+ * entry per worker and pod, one outcome per attempt, and the chunk log's own limits.
  */
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  AttemptChunk, AttemptOutcome, AttemptProgress, AttemptRef, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
+  AttemptOutcome, AttemptProgress, AttemptRef, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { ownBytes } from '../attempts/own-bytes.ts';
+import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { ToCore } from '../attempts/to-core.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 
@@ -31,17 +32,29 @@ export class Outbox implements ToCore {
   #containers = false;
   #waiting = new Map<string, AttemptRef>();
   readonly #progress = new Map<string, AttemptProgress>();
-  readonly #chunks = new BatchQueue<AttemptChunk>();
+  readonly #chunks: ChunkLog;
   readonly #outcomes = new BatchQueue<AttemptOutcome>();
+  /** Outcomes of attempts whose chunks have not all left. */
+  readonly #heldBack = new Map<string, AttemptOutcome>();
   readonly #logReplies = new BatchQueue<WorkerLogReply>();
   /** A message was taken and has not left yet. */
   #leaving = false;
   #waitingForIdle: (() => void)[] = [];
 
+  constructor(chunks: ChunkLog) {
+    this.#chunks = chunks;
+    chunks.onWaiting = () => this.onWaiting?.();
+  }
+
   /** Nothing waits. */
   get isEmpty(): boolean {
-    const queued = this.#chunks.length + this.#outcomes.length + this.#logReplies.length;
-    return this.#heartbeat === undefined && !this.#containers && this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued === 0;
+    return this.#chunks.isEmpty && this.#heldBack.size === 0 && !this.#hasOthers;
+  }
+
+  /** Something waits besides chunks and the outcomes behind them. */
+  get #hasOthers(): boolean {
+    const queued = this.#outcomes.length + this.#logReplies.length;
+    return this.#heartbeat !== undefined || this.#containers || this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued > 0;
   }
 
   addHeartbeat(sequence: number): void {
@@ -77,15 +90,12 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
-  addChunk(chunk: AttemptChunk): void {
-    this.#chunks.add(chunk, ENTRY_BYTES + chunk.output.length + (chunk.metrics?.length ?? 0));
-    this.onWaiting?.();
-  }
-
   addOutcome(outcome: AttemptOutcome): void {
-    this.#outcomes.add(outcome, ENTRY_BYTES + (outcome.output?.length ?? 0) + outcome.error.length);
+    const key = attemptKey(outcome.ref!);
     // A progress value that leaves after the outcome would only be ignored.
-    this.#progress.delete(attemptKey(outcome.ref!));
+    this.#progress.delete(key);
+    if (this.#chunks.holdsBack(key)) this.#heldBack.set(key, outcome);
+    else this.#queue(outcome);
     this.onWaiting?.();
   }
 
@@ -105,15 +115,15 @@ export class Outbox implements ToCore {
     this.#logReplies.clear();
   }
 
-  /** Drops chunks and outcomes: their owners send all of them again, in order. */
+  /** Drops the outcomes: their owner sends all of them again. */
   beginResend(): void {
-    this.#chunks.clear();
+    this.#heldBack.clear();
     this.#outcomes.clear();
   }
 
   /** The next message, of about 1 MiB at most, or undefined when nothing waits. */
   take(reports: Reports): SessionRequest | undefined {
-    if (this.isEmpty) return undefined;
+    if (!this.#hasOthers && !this.#chunks.isReady) return undefined;
     this.#leaving = true;
     const message = SessionRequest.create();
     const room = new MessageRoom();
@@ -128,17 +138,28 @@ export class Outbox implements ToCore {
     message.waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     message.chunks = this.#chunks.take(room);
+    this.#follow();
     for (const [key, progress] of this.#progress) {
       if (!room.take(ENTRY_BYTES + progress.output.length)) break;
       message.progress.push(progress);
       this.#progress.delete(key);
     }
-    // An outcome must not overtake its chunks.
-    if (this.#chunks.length === 0) {
-      message.outcomes = this.#outcomes.take(room);
-      message.logReplies = this.#logReplies.take(room);
-    }
+    message.outcomes = this.#outcomes.take(room);
+    message.logReplies = this.#logReplies.take(room);
     return message;
+  }
+
+  #queue(outcome: AttemptOutcome): void {
+    this.#outcomes.add(outcome, ENTRY_BYTES + (outcome.output?.length ?? 0) + outcome.error.length);
+  }
+
+  /** An outcome must not overtake its chunks; those of others must not wait for them. */
+  #follow(): void {
+    for (const [key, outcome] of this.#heldBack) {
+      if (this.#chunks.holdsBack(key)) continue;
+      this.#heldBack.delete(key);
+      this.#queue(outcome);
+    }
   }
 
   /** The message that was taken has left. */

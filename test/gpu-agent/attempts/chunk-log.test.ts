@@ -1,59 +1,122 @@
 import t from 'tap';
 import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
+import type { ChunkBounds } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
+import { MessageRoom } from '../../../proto/wire/batch-queue.ts';
 import { chunkOf, refOf } from '../make-outcome.ts';
 
-function setup(bytesMax?: number): { log: ChunkLog; sent: string[] } {
-  const sent: string[] = [];
-  const send = (chunk: ReturnType<typeof chunkOf>): void => { sent.push(`${chunk.ref!.jobId}${chunk.number}`); };
-  return { log: new ChunkLog({ send, ...(bytesMax === undefined ? {} : { bytesMax }) }), sent };
+const keyOf = (job: string): string => attemptKey(refOf(job));
+
+/** A log, and what one message after another takes of it: each as `a1`. */
+function setup(bounds: Partial<ChunkBounds> = {}) {
+  const log = new ChunkLog(bounds);
+  const take = (items = Infinity): string[] => log.take(new MessageRoom({ items })).map(({ ref, number }) => `${ref!.jobId}${number}`);
+  const add = (job: string, ...numbers: number[]): void => { for (const number of numbers) log.add(chunkOf(job, number)); };
+  /** Whether there is no room for a chunk of this job now; `room` resolves when there is. */
+  const waits = async (job: string): Promise<{ waits: boolean; room: Promise<void> }> => {
+    let waits = true;
+    const room = log.room(keyOf(job)).then(() => { waits = false; });
+    await Promise.resolve();
+    await Promise.resolve();
+    return { waits, room };
+  };
+  return { log, take, add, waits, ack: (job: string, number: number): void => log.acknowledge({ ref: refOf(job), number }) };
 }
 
-t.test('sent at once, again after a reconnect, until acknowledged', async (t) => {
-  const { log, sent } = setup();
-  for (const number of [1, 2, 3]) log.add(chunkOf('a', number));
-  log.add(chunkOf('b', 1));
-  log.acknowledge({ ref: refOf('a'), number: 2 });
-  t.same(log.unacknowledged(attemptKey(refOf('a'))).map((chunk) => chunk.number), [3]);
+t.test('sent once, again after a reconnect, until acknowledged', async (t) => {
+  const { log, take, add, ack } = setup();
+  add('a', 1, 2, 3);
+  add('b', 1);
+  t.same(take(), ['a1', 'b1', 'a2', 'a3']);
+  ack('a', 2);
+  t.same(log.unacknowledged(keyOf('a')).map((chunk) => chunk.number), [3]);
+  t.same([take(), log.isEmpty, log.isReady], [[], true, false]);
   log.sendAll();
-  t.same(sent, ['a1', 'a2', 'a3', 'b1', 'a3', 'b1']);
-  log.forget(attemptKey(refOf('b')));
-  log.acknowledge({ ref: refOf('unknown'), number: 9 });
+  t.same(take(), ['a3', 'b1']);
+  log.forget(keyOf('b'));
+  ack('unknown', 9);
   log.sendAll();
-  t.same(sent.slice(6), ['a3']);
+  t.same(take(), ['a3']);
+});
+
+t.test('attempts take turns, also over several messages', async (t) => {
+  const { take, add } = setup();
+  add('much', 1, 2, 3, 4, 5, 6);
+  add('little', 1);
+  t.same(take(2), ['much1', 'little1']);
+  add('little', 2);
+  add('third', 1);
+  t.same(take(3), ['much2', 'little2', 'third1']);
+  t.same(take(), ['much3', 'much4', 'much5', 'much6']);
+});
+
+t.test('only so much is on its way; more follows when core has stored some', async (t) => {
+  const { log, take, add, ack } = setup({ flyingMax: 3 });
+  let woken = 0;
+  log.onWaiting = () => { woken += 1; };
+  add('a', 1, 2, 3, 4, 5);
+  add('b', 1);
+  t.same(take(), ['a1', 'b1', 'a2']);
+  t.same([take(), log.isReady, log.isEmpty], [[], false, false]);
+  t.same([log.holdsBack(keyOf('a')), log.holdsBack(keyOf('b'))], [true, false]);
+  woken = 0;
+  add('b', 2);
+  t.equal(woken, 0, 'nothing could leave');
+  ack('a', 1);
+  t.equal(woken, 1);
+  t.same(take(), ['a3']);
+  log.forget(keyOf('a'));
+  t.same([woken, take(), log.isEmpty], [2, ['b2'], true], 'what is forgotten is not on its way');
+});
+
+t.test('and only so many bytes', async (t) => {
+  const { log, take, ack } = setup({ flyingBytesMax: 3_000 });
+  for (const number of [1, 2, 3]) log.add(chunkOf('a', number, 'x'.repeat(2_000)));
+  t.same(take(), ['a1', 'a2'], 'the last of them may go over');
+  t.same(take(), []);
+  ack('a', 2);
+  t.same(take(), ['a3']);
 });
 
 t.test('metrics count as well', async (t) => {
-  const { log } = setup(510);
+  const { log, waits, ack } = setup({ bytesMax: 510 });
   log.add({ ...chunkOf('a', 1, 'x'), metrics: Buffer.from('{"tokens":12}') });
-  let waited = true;
-  const room = log.room().then(() => { waited = false; });
-  await Promise.resolve();
-  t.equal(waited, true);
-  log.acknowledge({ ref: refOf('a'), number: 1 });
-  await room;
+  const next = await waits('b');
+  t.ok(next.waits);
+  ack('a', 1);
+  await next.room;
 });
 
 t.test('full: the next one waits for room', async (t) => {
-  const { log } = setup(510);
+  const { log, waits, ack } = setup({ bytesMax: 510 });
   log.add(chunkOf('a', 1, 'x'.repeat(12)));
-  let waited = true;
-  const room = log.room().then(() => { waited = false; });
-  await Promise.resolve();
-  t.equal(waited, true);
-  log.acknowledge({ ref: refOf('a'), number: 1 });
-  await room;
-  t.equal(waited, false);
+  const next = await waits('b');
+  t.ok(next.waits);
+  ack('a', 1);
+  await next.room;
+  t.notOk((await waits('b')).waits);
+});
+
+t.test('an attempt that has filled its part waits, others do not', async (t) => {
+  const { log, waits, ack } = setup({ attemptBytesMax: 1_000 });
+  log.add(chunkOf('a', 1, 'x'.repeat(600)));
+  const next = await waits('a');
+  t.ok(next.waits);
+  t.notOk((await waits('b')).waits);
+  ack('a', 1);
+  await next.room;
+  log.add(chunkOf('a', 2, 'x'.repeat(600)));
+  const last = await waits('a');
+  log.forget(keyOf('a'));
+  await last.room;
 });
 
 t.test('tiny ones count as what they take', async (t) => {
-  const { log } = setup(100_000);
+  const { log, waits, ack } = setup({ bytesMax: 100_000 });
   for (let number = 1; number <= 1_000; number += 1) log.add(chunkOf('a', number, '1'));
-  let waited = true;
-  const room = log.room().then(() => { waited = false; });
-  await Promise.resolve();
-  t.equal(waited, true);
-  for (let number = 1; number <= 900; number += 1) log.acknowledge({ ref: refOf('a'), number });
-  await room;
-  t.equal(log.unacknowledged(attemptKey(refOf('a')))[0]?.number, 901);
+  const next = await waits('a');
+  t.ok(next.waits);
+  for (let number = 1; number <= 900; number += 1) ack('a', number);
+  await next.room;
+  t.equal(log.unacknowledged(keyOf('a'))[0]?.number, 901);
 });

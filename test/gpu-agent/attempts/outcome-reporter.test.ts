@@ -11,6 +11,7 @@ import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { MessageRoom } from '../../../proto/wire/batch-queue.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
@@ -23,7 +24,8 @@ async function reporterIn(t: Test, folder: string, clock: Clock = systemClock) {
   const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: undefined });
   const sent: string[] = [];
   const large: LargeOutcome[] = [];
-  const chunks = new ChunkLog({ send: ({ ref, number }) => sent.push(`${ref!.jobId} ${number}`) });
+  const chunks = new ChunkLog();
+  chunks.onWaiting = () => { for (const { ref, number } of chunks.take(new MessageRoom())) sent.push(`${ref!.jobId} ${number}`); };
   const reporter = new OutcomeReporter({
     spool, chunks, clock, logger, toCore: { addOutcome: ({ ref }) => { sent.push(ref!.jobId); } }, large: { send: (outcome) => { large.push(outcome); } },
   });

@@ -23,7 +23,7 @@ t.test('copied when it keeps much beside itself, and only then', async (t) => {
 
 t.test('streamed values, progress and results', async (t) => {
   const large = Buffer.allocUnsafeSlow(MEBIBYTE).fill('1');
-  const log = new ChunkLog({ send: () => undefined });
+  const log = new ChunkLog();
   log.add({ ...chunkOf('a', 1), output: large.subarray(0, 1), metrics: large.subarray(1, 2) });
   const [chunk] = log.unacknowledged(attemptKey(refOf('a')));
   t.same([kept(chunk!.output), kept(chunk!.metrics)], [1, 1]);

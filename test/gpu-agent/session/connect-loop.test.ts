@@ -6,6 +6,7 @@ import type { Test } from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { ConnectLoop } from '../../../gpu-agent/session/connect-loop.ts';
 import { Lease } from '../../../gpu-agent/session/lease.ts';
+import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import { Hello } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -48,7 +49,7 @@ async function runLoop(t: Test, address: string, tries: number) {
   let tried = 0;
   const loop = new ConnectLoop({
     addresses: [address], key: 'no such key', clock, logger, random: { ...systemRandom, fraction: () => 0 },
-    outbox: new Outbox(), reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
+    outbox: new Outbox(new ChunkLog()), reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
     lease: new Lease({ clock, onExpired: () => undefined }),
     hello: () => {
       tried += 1;

@@ -2,6 +2,7 @@ import t from 'tap';
 import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../../proto/wire/limits.ts';
+import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import type { Reports } from '../../../gpu-agent/session/outbox.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
@@ -16,7 +17,8 @@ function report(workerId: string): WorkerReport {
 }
 
 t.test('everything that waits leaves together', async (t) => {
-  const outbox = new Outbox();
+  const chunks = new ChunkLog();
+  const outbox = new Outbox(chunks);
   let woken = 0;
   outbox.onWaiting = () => { woken += 1; };
   t.equal(outbox.take(reports), undefined);
@@ -26,7 +28,7 @@ t.test('everything that waits leaves together', async (t) => {
   outbox.addWorker('w1');
   outbox.addProgress({ ref: refOf('a'), output: Buffer.from('1') });
   outbox.addProgress({ ref: refOf('a'), output: Buffer.from('2') });
-  outbox.addChunk(chunkOf('b', 1));
+  chunks.add(chunkOf('b', 1));
   outbox.addOutcome(outcomeOf('b'));
   const message = outbox.take(reports)!;
   t.equal(message.heartbeat?.sequence, 4);
@@ -37,19 +39,45 @@ t.test('everything that waits leaves together', async (t) => {
   t.equal(woken, 8);
 });
 
-t.test('an outcome never overtakes a chunk', async (t) => {
-  const outbox = new Outbox();
+t.test('an outcome never overtakes a chunk of its own', async (t) => {
+  const chunks = new ChunkLog();
+  const outbox = new Outbox(chunks);
   const big = 'x'.repeat(BATCH_MESSAGE_BYTES * 0.9);
-  for (let number = 1; number <= 3; number += 1) outbox.addChunk(chunkOf('a', number, big));
+  for (let number = 1; number <= 3; number += 1) chunks.add(chunkOf('a', number, big));
   outbox.addOutcome(outcomeOf('a'));
+  outbox.addOutcome(outcomeOf('b'));
   const messages = [outbox.take(reports)!, outbox.take(reports)!, outbox.take(reports)!];
-  t.same(messages.map(({ chunks }) => chunks.map((chunk) => chunk.number)), [[1], [2], [3]]);
-  t.same(messages.map(({ outcomes }) => outcomes.length), [0, 0, 1]);
+  t.same(messages.map((message) => message.chunks.map((chunk) => chunk.number)), [[1], [2], [3]]);
+  t.same(messages.map(({ outcomes }) => outcomes.map(({ ref }) => ref!.jobId)), [['b'], [], ['a']], 'those of others do not wait for them');
   t.equal(outbox.take(reports), undefined);
 });
 
+t.test('while as much is on its way to core as may be, everything but chunks goes on', async (t) => {
+  const chunks = new ChunkLog({ flyingMax: 2 });
+  const outbox = new Outbox(chunks);
+  for (let number = 1; number <= 5; number += 1) chunks.add(chunkOf('a', number));
+  outbox.addOutcome(outcomeOf('a'));
+  t.equal(outbox.take(reports)!.chunks.length, 2);
+  t.equal(outbox.take(reports), undefined, 'no empty message');
+  outbox.addHeartbeat(1);
+  outbox.addOutcome(outcomeOf('b'));
+  t.match(outbox.take(reports)!, { heartbeat: { sequence: 1 }, chunks: [], outcomes: [{ ref: { jobId: 'b' } }] });
+  outbox.left();
+  let idle = false;
+  const waiting = outbox.idle().then(() => { idle = true; });
+  chunks.acknowledge({ ref: refOf('a'), number: 2 });
+  t.same(outbox.take(reports)!.chunks.map(({ number }) => number), [3, 4]);
+  outbox.left();
+  await Promise.resolve();
+  t.notOk(idle, 'one is left, and the outcome behind it');
+  chunks.acknowledge({ ref: refOf('a'), number: 4 });
+  t.match(outbox.take(reports)!, { chunks: [{ number: 5 }], outcomes: [{ ref: { jobId: 'a' } }] });
+  outbox.left();
+  await waiting;
+});
+
 t.test('messages stay near their limit', async (t) => {
-  const outbox = new Outbox();
+  const outbox = new Outbox(new ChunkLog());
   for (let i = 0; i < 100; i += 1) outbox.addOutcome(outcomeOf(`job-${i}`, Buffer.alloc(100_000, 'x')));
   outbox.addHeartbeat(1);
   let outcomes = 0;
@@ -64,7 +92,7 @@ t.test('messages stay near their limit', async (t) => {
 });
 
 t.test('it is idle when its last message has left', async (t) => {
-  const outbox = new Outbox();
+  const outbox = new Outbox(new ChunkLog());
   await outbox.idle();
   outbox.addWorker('w1');
   let idle = false;
@@ -80,16 +108,18 @@ t.test('it is idle when its last message has left', async (t) => {
 });
 
 t.test('a new session', async (t) => {
-  const outbox = new Outbox();
+  const chunks = new ChunkLog();
+  const outbox = new Outbox(chunks);
   outbox.addHeartbeat(7);
   outbox.addWorker('w1');
   outbox.beginSession();
   t.equal(outbox.take(reports), undefined, 'its hello tells all of this');
   outbox.addOutcome(outcomeOf('a'));
-  outbox.addChunk(chunkOf('b', 2));
+  chunks.add(chunkOf('b', 2));
+  outbox.addOutcome(outcomeOf('b'));
   outbox.addWorker('w2');
   outbox.beginResend();
   const message = outbox.take(reports)!;
-  t.same([message.chunks, message.outcomes], [[], []], 'their owners send them again');
+  t.same([message.chunks.length, message.outcomes], [1, []], 'their owner sends them again');
   t.same(message.workers.map((worker) => worker.workerId), ['w2'], 'what changed since the hello stays');
 });

@@ -4,6 +4,7 @@ import { status } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import t from 'tap';
 import { Lease } from '../../../gpu-agent/session/lease.ts';
+import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import { Session } from '../../../gpu-agent/session/session.ts';
 import { Hello, SessionResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -28,19 +29,23 @@ async function begin() {
   }) as unknown as ClientDuplexStream<SessionRequest, SessionResponse>;
   const expired: number[] = [];
   const lease = new Lease({ clock, onExpired: () => expired.push(clock.monotonicMs()) });
-  const outbox = new Outbox();
+  const chunks = new ChunkLog();
+  const outbox = new Outbox(chunks);
   const heard: SessionResponse[] = [];
   let welcomes = 0;
   const session = new Session({
     stream, outbox, lease, clock, hello: Hello.fromPartial({ instance: 'me' }),
     reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
-    onWelcome: () => { welcomes += 1; }, onMessage: (message) => heard.push(message),
+    onWelcome: () => {
+      welcomes += 1;
+      chunks.sendAll();
+    }, onMessage: (message) => heard.push(message),
   });
   const end = session.run();
   const say = (message: Parameters<typeof SessionResponse.fromPartial>[0]): void => { stream.emit('data', SessionResponse.fromPartial(message)); };
   await turn();
   return {
-    clock, sent, stream, lease, outbox, heard, session, end, say, expired, cancelled, welcomes: () => welcomes,
+    clock, sent, stream, lease, outbox, chunks, heard, session, end, say, expired, cancelled, welcomes: () => welcomes,
     welcome: async () => {
       say({ welcome: { sessionId: 's', heartbeatPeriodMs: PERIOD_MS, leaseMs: LEASE_MS } });
       await turn();
@@ -49,15 +54,15 @@ async function begin() {
 }
 
 t.test('it begins with its hello and a heartbeat, and says nothing else before the welcome', async (t) => {
-  const { sent, outbox, welcome, welcomes } = await begin();
+  const { sent, outbox, chunks, welcome, welcomes } = await begin();
   t.match(sent, [{ hello: { instance: 'me' }, heartbeat: { sequence: 1 } }]);
-  outbox.addChunk(chunkOf('a', 1));
+  chunks.add(chunkOf('a', 1));
   outbox.addWorker('w');
   await turn();
   t.equal(sent.length, 1);
   await welcome();
   t.equal(welcomes(), 1);
-  t.match(sent.slice(1), [{ heartbeat: { sequence: 2 }, chunks: [] }], 'chunks are sent again by their owner');
+  t.match(sent.slice(1), [{ heartbeat: { sequence: 2 }, chunks: [{ number: 1 }] }]);
 });
 
 t.test('heartbeats go on as long as they are answered', async (t) => {
@@ -75,10 +80,10 @@ t.test('heartbeats go on as long as they are answered', async (t) => {
 });
 
 t.test('what waits leaves together, and what core says is handed on', async (t) => {
-  const { sent, outbox, welcome, say, heard } = await begin();
+  const { sent, outbox, chunks, welcome, say, heard } = await begin();
   await welcome();
   const before = sent.length;
-  outbox.addChunk(chunkOf('a', 1));
+  chunks.add(chunkOf('a', 1));
   outbox.addOutcome(outcomeOf('a'));
   await turn();
   t.equal(sent.length, before + 1);
