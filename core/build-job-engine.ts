@@ -170,7 +170,7 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
     postpone: (waiting) => stores.attempts.postpone(waiting),
     replaceable: (workers) => stores.attempts.replaceable(workers),
     recordOutcome,
-    appendChunk: (chunk) => chunks.append(chunk),
+    appendChunks: (given) => chunks.append(given),
     recordProgress: (key, output) => progress.show(key, output),
     loseAttempts: (holder, held, cause) => losses.lose(holder, held, cause),
     readInput: (key) => stores.attempts.readInput(key),

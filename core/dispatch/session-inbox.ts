@@ -12,6 +12,7 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { retryUntil } from '../runtime/retry.ts';
 import { keyFromRef, outcomeFromMessage, refOf } from './agent-messages.ts';
+import { ChunkInbox } from './chunk-inbox.ts';
 import type { ExecutionTimes } from './execution-times.ts';
 import type { SessionOutbox } from './session-outbox.ts';
 import { attemptId } from './slot-pool.ts';
@@ -46,14 +47,17 @@ export interface SessionInboxOptions {
 export class SessionInbox {
   readonly #options: SessionInboxOptions;
   readonly #ended = new AbortController();
-  /** Chunks on their way by attempt, so that an end is not written before them and acknowledgements have no gaps. */
-  readonly #chunkTails = new Map<string, Promise<void>>();
+  readonly #chunks: ChunkInbox;
   #inFlight = 0;
   #bytesInFlight = 0;
   #high = false;
 
   constructor(options: SessionInboxOptions) {
     this.#options = options;
+    this.#chunks = new ChunkInbox({
+      attempts: options.attempts, outbox: options.outbox, count: (items, bytes) => this.#count(items, bytes),
+      write: (ids, write) => this.#tryUntilWritten(ids, write),
+    });
   }
 
   /** The session is over: nothing is tried again. What is in flight may still be written, which harms nobody. */
@@ -63,21 +67,7 @@ export class SessionInbox {
 
   /** Pieces of streamed output. */
   chunks(messages: readonly ChunkMessage[]): void {
-    for (const { ref, number, output, metrics } of messages) {
-      const key = keyFromRef(ref, this.#options.machineId());
-      if (!key || number < 1) continue;
-      const id = attemptId(key);
-      const before = this.#chunkTails.get(id);
-      const chunk = { ...key, number, output, metrics };
-      const write = this.#write(ref!, output.length + (metrics?.length ?? 0), async () => {
-        if (await this.#options.attempts.appendChunk(chunk) === 'refused') this.#options.outbox.stop(ref!, 'it streamed a value that is too large or not JSON');
-      });
-      const tail = Promise.all([before, write]).then(() => {
-        if (this.#chunkTails.get(id) === tail) this.#chunkTails.delete(id);
-        if (!this.#ended.signal.aborted) this.#options.outbox.ackChunk(key, ref!, number);
-      });
-      this.#chunkTails.set(id, tail);
-    }
+    if (messages.length > 0) this.#chunks.add(messages, this.#options.machineId());
   }
 
   /** Latest progress values. */
@@ -120,7 +110,8 @@ export class SessionInbox {
   async #record(outcome: AttemptOutcome, workerId: string): Promise<void> {
     const id = attemptId(outcome);
     this.#options.arriving.add(id);
-    await this.#chunkTails.get(id);
+    const chunks = this.#chunks.written(outcome);
+    if (chunks) await chunks;
     const { endpointId, jobId, attempt, machineId } = outcome;
     await this.#write({ endpointId, jobId, attempt, workerId, machineId }, outcome.output?.length ?? 0, () => this.#options.attempts.recordOutcome(outcome));
     this.#options.arriving.delete(id);
@@ -129,12 +120,18 @@ export class SessionInbox {
 
   /** Writes until it succeeds or the session is over. `ids`: what it is about, for the log. Never rejects. */
   async #write(ids: object, bytes: number, write: () => Promise<unknown>): Promise<void> {
-    const { clock, random, logger } = this.#options;
     this.#count(1, bytes);
+    await this.#tryUntilWritten(ids, write);
+    this.#count(-1, -bytes);
+  }
+
+  /** False: the session is over. */
+  async #tryUntilWritten(ids: object, write: () => Promise<unknown>): Promise<boolean> {
+    const { clock, random, logger } = this.#options;
     await retryUntil(this.#ended.signal, write, {
       clock, random, pause: PAUSE, onFailure: (error) => logger.warn({ err: error, ...ids }, 'a report of an agent was not written, will try again'),
     });
-    this.#count(-1, -bytes);
+    return !this.#ended.signal.aborted;
   }
 
   #count(writes: number, bytes: number): void {

@@ -136,10 +136,10 @@ export interface AttemptCalls {
    */
   recordOutcome(outcome: AttemptOutcome): Promise<'recorded' | 'stale'>;
   /**
-   * Stores a chunk; resolves after the commit. One of an attempt that is not current, or not that machine's, is dropped silently. 'refused': it
-   * is no JSON, and its job is FAILED now; the attempt is of no use any more.
+   * Stores chunks of one endpoint from one machine, in their order and behind those that were given before; resolves after the commit. Those of an attempt that
+   * is not current, or not that machine's, are dropped silently. Answers those that are no JSON: their jobs are FAILED now, and what follows them is dropped.
    */
-  appendChunk(chunk: AttemptChunk): Promise<'stored' | 'refused'>;
+  appendChunks(chunks: readonly AttemptChunk[]): Promise<AttemptChunk[]>;
   /** Shows a progress value; only the latest counts. Bounded and lossy by design: one that is no JSON is dropped too. */
   recordProgress(key: MachineAttempt, output: Buffer): void;
   /**

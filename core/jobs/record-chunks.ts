@@ -1,5 +1,5 @@
 /** Stores streamed output in batches, in order, and knows what of an attempt is still on its way. */
-import { Batcher } from '../runtime/batcher.ts';
+import { Batcher, OverloadError } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
@@ -28,78 +28,138 @@ export interface RecordChunksOptions {
   meter?: EngineMeter;
 }
 
-const BATCH_ITEMS_MAX = 1_000;
 /** A batch of bytes is copied twice in one turn of the loop, some 2 ms for 4 MiB. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+/** A chunk counts as at least so many bytes: a batch has at most 1,024. */
+const CHUNK_BYTES_MIN = 4 * 1024;
+/** Chunks that are stored by one statement at most, of those that were given together. */
+const SLICE_CHUNKS_MAX = 500;
 const WAITING_MAX = 50_000;
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 
+type Fault = string | undefined;
+
 export class RecordChunks {
   readonly #options: RecordChunksOptions;
-  readonly #batcher: Batcher<AttemptChunk, void>;
+  readonly #batcher: Batcher<readonly AttemptChunk[], void>;
+  readonly #flushed: ((chunks: number) => void) | undefined;
   readonly #budget = new ByteBudget('chunks', WAITING_BYTES_MAX);
-  /** Latest chunk of each attempt that is not stored yet. */
+  /** The last that was given of each endpoint and machine and is not stored yet. */
   readonly #pending = new Map<string, Promise<void>>();
+  /** The last of each whose check takes a while: what comes behind it must not be stored before. */
+  readonly #checking = new Map<string, Promise<void>>();
+  #unstored = 0;
 
   constructor(options: RecordChunksOptions) {
     this.#options = options;
-    this.#batcher = new Batcher<AttemptChunk, void>({
+    this.#batcher = new Batcher<readonly AttemptChunk[], void>({
       name: 'chunks',
-      meter: options.meter?.batches,
       clock: options.clock,
-      flush: (chunks) => this.#flush(chunks),
-      itemsMax: BATCH_ITEMS_MAX,
+      flush: (given) => this.#flush(given),
+      itemsMax: WAITING_MAX,
       bytesMax: BATCH_BYTES_MAX,
-      bytesOf: bytesOf,
+      bytesOf: weightOf,
       waitingMax: WAITING_MAX,
     });
+    this.#flushed = options.meter?.batches.watch('chunks', () => this.#unstored);
   }
 
-  /** See AttemptCalls.appendChunk. OverloadError: too much waits already; say it again later. */
-  append(chunk: AttemptChunk): Promise<'stored' | 'refused'> {
-    const name = nameOf(chunk);
-    const before = this.pending(chunk);
-    const result = this.#budget.hold(bytesOf(chunk), () => this.#checkAndStore(chunk, before));
-    const stored = result.then(() => undefined);
+  /** See AttemptCalls.appendChunks. OverloadError: too much waits already; say it again later. */
+  append(chunks: readonly AttemptChunk[]): Promise<AttemptChunk[]> {
+    if (this.#unstored > 0 && this.#unstored + chunks.length > WAITING_MAX) return Promise.reject(new OverloadError('chunks'));
+    this.#unstored += chunks.length;
+    const name = laneOf(chunks[0]!);
+    const before = this.#pending.get(name);
+    const result = this.#budget.hold(bytesOf(chunks), () => this.#checkAndStore(name, chunks, before));
+    const done = (): void => {
+      this.#unstored -= chunks.length;
+      if (this.#pending.get(name) === stored) this.#pending.delete(name);
+    };
+    const stored = result.then(done, done);
     this.#pending.set(name, stored);
-    const forget = (): void => { if (this.#pending.get(name) === stored) this.#pending.delete(name); };
-    stored.then(forget, forget);
     return result;
   }
 
-  /** Resolves when all chunks of an attempt that were given before are stored or have failed; undefined: there are none. */
+  /** Resolves when all chunks that were given before of the attempt's endpoint and machine are stored or have failed; undefined: there are none. */
   pending(key: MachineAttempt): Promise<void> | undefined {
-    return this.#pending.get(nameOf(key))?.catch(() => {});
+    return this.#pending.get(laneOf(key));
   }
 
-  async #checkAndStore(chunk: AttemptChunk, before: Promise<void> | undefined): Promise<'stored' | 'refused'> {
-    const { checks, onBroken } = this.#options;
-    // By endpoint, which never has to be asked for: a reader must never get a chunk before the one in front of it, and an owner's work keeps its order.
-    const checked = checks.run(chunk.endpointId, bytesOf(chunk), faultOfChunk(chunk));
-    const fault = checked instanceof Promise ? await checked : checked;
-    if (fault === undefined) {
-      await this.#batcher.add(chunk);
-      return 'stored';
+  #checkAndStore(name: string, chunks: readonly AttemptChunk[], before: Promise<void> | undefined): Promise<AttemptChunk[]> {
+    // By endpoint, which never has to be asked for: an owner's work keeps its order.
+    const faults = chunks.map((chunk) => this.#options.checks.run(chunk.endpointId, bytesOf([chunk]), faultOfChunk(chunk)));
+    const earlier = this.#checking.get(name);
+    if (earlier || faults.some((fault) => fault instanceof Promise)) return this.#storeChecked(name, chunks, { faults: Promise.all(faults), earlier, before });
+    return this.#store(chunks, faults as Fault[], before);
+  }
+
+  /** A reader must never get a chunk before the one in front of it. */
+  async #storeChecked(
+    name: string, chunks: readonly AttemptChunk[],
+    { faults, earlier, before }: { faults: Promise<Fault[]>; earlier: Promise<void> | undefined; before: Promise<void> | undefined },
+  ): Promise<AttemptChunk[]> {
+    const { promise: checked, resolve } = Promise.withResolvers<void>();
+    this.#checking.set(name, checked);
+    let stored: Promise<AttemptChunk[]>;
+    try {
+      const [found] = await Promise.all([faults, earlier]);
+      stored = this.#store(chunks, found, before);
+    } finally {
+      if (this.#checking.get(name) === checked) this.#checking.delete(name);
+      resolve();
     }
+    return await stored;
+  }
+
+  async #store(chunks: readonly AttemptChunk[], faults: readonly Fault[], before: Promise<void> | undefined): Promise<AttemptChunk[]> {
+    const broken = firstBroken(chunks, faults);
+    const sound = broken.size === 0 ? chunks : chunks.filter((chunk, place) => place < (broken.get(jobOf(chunk)) ?? Infinity));
+    const added: Promise<void>[] = [];
+    for (let from = 0; from < sound.length; from += SLICE_CHUNKS_MAX) added.push(this.#batcher.add(sound.slice(from, from + SLICE_CHUNKS_MAX)));
+    await Promise.all(added);
+    if (broken.size === 0) return [];
+    // What came before is there when the job has ended.
     await before;
-    await onBroken(chunk, fault);
-    return 'refused';
+    const places = [...broken.values()];
+    for (const place of places) await this.#options.onBroken(chunks[place]!, faults[place]!);
+    return places.map((place) => chunks[place]!);
   }
 
-  async #flush(chunks: readonly AttemptChunk[]): Promise<undefined[]> {
+  async #flush(given: readonly (readonly AttemptChunk[])[]): Promise<undefined[]> {
     const { stores, events, clock, random, tasks } = this.#options;
-    const sorted = chunks.toSorted((a, b) => byJob(a, b) || a.number - b.number);
+    const sorted = given.flat().sort((a, b) => byJob(a, b) || a.number - b.number);
+    this.#flushed?.(sorted.length);
     await persist(() => stores.chunks.append(sorted), { clock, random, forMs: Infinity, signal: tasks.signal });
-    const keys = new Map<string, JobKey>(sorted.map((chunk) => [`${chunk.endpointId}/${chunk.jobId}`, { endpointId: chunk.endpointId, jobId: chunk.jobId }]));
-    events.emit('chunks', [...keys.values()]);
-    return chunks.map(() => undefined);
+    const keys: JobKey[] = [];
+    for (const [index, chunk] of sorted.entries()) {
+      if (index === 0 || byJob(sorted[index - 1]!, chunk) !== 0) keys.push({ endpointId: chunk.endpointId, jobId: chunk.jobId });
+    }
+    events.emit('chunks', keys);
+    return given.map(() => undefined);
   }
 }
 
-function bytesOf(chunk: AttemptChunk): number {
-  return chunk.output.length + (chunk.metrics?.length ?? 0);
+/** Places of the first chunk of each job that cannot be shown. */
+function firstBroken(chunks: readonly AttemptChunk[], faults: readonly Fault[]): ReadonlyMap<string, number> {
+  const broken = new Map<string, number>();
+  for (const [place, fault] of faults.entries()) {
+    if (fault !== undefined && !broken.has(jobOf(chunks[place]!))) broken.set(jobOf(chunks[place]!), place);
+  }
+  return broken;
 }
 
-function nameOf(key: MachineAttempt): string {
-  return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
+function jobOf({ jobId, attempt }: AttemptChunk): string {
+  return `${jobId}/${attempt}`;
+}
+
+function bytesOf(chunks: readonly AttemptChunk[]): number {
+  return chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0), 0);
+}
+
+function weightOf(chunks: readonly AttemptChunk[]): number {
+  return chunks.reduce((weight, chunk) => weight + Math.max(bytesOf([chunk]), CHUNK_BYTES_MIN), 0);
+}
+
+function laneOf({ machineId, endpointId }: MachineAttempt): string {
+  return `${machineId}/${endpointId}`;
 }

@@ -1,13 +1,14 @@
 /** Part `reading`: states of random jobs, and live streams that many readers follow. */
 import { waitFor } from '../helpers/wait-for.ts';
 import type { Bench } from './bench.ts';
-import { loadFigures, measureLoad } from './bench.ts';
+import { cpuOf, cpuPer, loadFigures, measureLoad } from './bench.ts';
 import { Child } from './child.ts';
 import type { Figure } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
 import { NODE_WITH_HANDLERS, SHAPES, benchFile, startMachine, workerCommand } from './machine.ts';
 import { startStack } from './stack.ts';
 import type { StreamsRead } from './stream-readers.ts';
+import { watchLease } from './watch-lease.ts';
 
 const STATUS_JOBS = 20_000;
 const STATUS_RATE_MIN = 10_000;
@@ -60,12 +61,17 @@ async function measureStreams(bench: Bench): Promise<Figure[]> {
       await fillQueue(stack, endpointId, readers);
       const rows = await stack.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId}`;
       const urls = rows.map(({ id }) => `${stack.url}/v2/${endpointId}/stream/${id}`);
+      const processes = { ...stack.processes, 'agent and workers': machine.pid, readers: child.pid };
+      const before = cpuOf(processes);
+      const lease = watchLease(stack);
       const read = await child.ask<StreamsRead>('read', { urls, key: stack.key, values: seconds * CHUNKS_PER_SECOND });
+      const cpu = cpuPer(before, processes, read.values);
       const name = `${readers.toLocaleString('en')} streams`;
       return [
-        { name: `${name}, values read`, path: 'agent', value: read.values / read.seconds, unit: '/s', target: 0.9 * readers * CHUNKS_PER_SECOND },
+        { name: `${name}, values read`, path: 'agent', value: read.values / read.seconds, unit: '/s', target: 0.9 * readers * CHUNKS_PER_SECOND, cpu },
         { name: `${name}, from yield to reader, p50`, path: 'agent', value: read.p50Ms, unit: 'ms' },
         { name: `${name}, from yield to reader, p99`, path: 'agent', value: read.p99Ms, unit: 'ms' },
+        { name: `${name}, delay of a heartbeat`, path: 'agent', value: Math.max(await lease.worst(), 0), unit: 'ms' },
       ];
     } finally {
       await machine.stop();

@@ -1,5 +1,5 @@
 /** Part `sizes`: jobs whose input comes back as their output, from 1 KB to 10 MB: throughput, memory, and what that does to heartbeats. */
-import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../../core/domain/lease.ts';
+import { HEARTBEAT_PERIOD_MS } from '../../core/domain/lease.ts';
 import { cpuOf, cpuPer } from './bench.ts';
 import type { Bench } from './bench.ts';
 import type { Child } from './child.ts';
@@ -9,11 +9,11 @@ import { NODE_WITH_HANDLERS, benchFile, startMachine } from './machine.ts';
 import { memoryMib } from './process-usage.ts';
 import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
+import { watchLease } from './watch-lease.ts';
 
 const SIZES = [{ name: '1 KB', bytes: 1e3 }, { name: '100 KB', bytes: 1e5 }, { name: '1 MB', bytes: 1e6 }, { name: '10 MB', bytes: 1e7 }] as const;
 const CONNECTIONS = 8;
 const WORKERS = 2;
-const LOOK_MS = 50;
 const QUIET_MS = 3 * HEARTBEAT_PERIOD_MS;
 const DELAY_MS_MAX = 100;
 const END = 'here it ends';
@@ -67,25 +67,5 @@ function loadOf(bench: Bench, stack: Stack, endpointId: string, bytes: number): 
   return {
     url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: `{"input":${input}}`,
     expect: `"end":"${END}"`, connections: CONNECTIONS, seconds: bench.options.seconds,
-  };
-}
-
-/** How late the latest heartbeat was, by what its machine's lease had left, in milliseconds. */
-function watchLease(stack: Stack): { worst(): Promise<number> } {
-  let leastMs = Infinity;
-  let stopped = false;
-  const loop = (async () => {
-    while (!stopped) {
-      const [row] = await stack.sql<{ ms: number }[]>`SELECT extract(epoch FROM min(lease_expires_at) - clock_timestamp())::float8 * 1000 AS ms FROM machine`;
-      leastMs = Math.min(leastMs, row!.ms);
-      await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
-    }
-  })();
-  return {
-    worst: async () => {
-      stopped = true;
-      await loop;
-      return LEASE_MS - HEARTBEAT_PERIOD_MS - leastMs;
-    },
   };
 }

@@ -28,7 +28,7 @@ t.test('a job that runs too long is TIMED_OUT on time, once, and its attempt is 
 
 t.test('progress of a job that timed out is gone, its chunks are not', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
-  await attempts.appendChunk({ ...job, number: 1, output: Buffer.from('1'), metrics: undefined });
+  await attempts.appendChunks([{ ...job, number: 1, output: Buffer.from('1'), metrics: undefined }]);
   attempts.recordProgress(job, Buffer.from('"half"'));
   await waitFor('progress', async () => (await calls.get(job, { omitOutput: false, ttlMs: 0 })).output);
   await sql`UPDATE job SET execution_deadline_at = now() WHERE id = ${job.jobId}`;

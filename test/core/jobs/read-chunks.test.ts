@@ -13,7 +13,7 @@ type Claimed = Awaited<ReturnType<typeof runningJob>>;
 const chunk = (job: Claimed, number: number, text = `"c${number}"`) => (
   { endpointId: job.endpointId, jobId: job.jobId, attempt: job.attempt, machineId: job.machineId, number, output: Buffer.from(text), metrics: undefined });
 const append = (job: Claimed, from: number, to: number): Promise<unknown> => (
-  Promise.all(Array.from({ length: to - from + 1 }, (_, i) => attempts.appendChunk(chunk(job, from + i)))));
+  Promise.all(Array.from({ length: to - from + 1 }, (_, i) => attempts.appendChunks([chunk(job, from + i)]))));
 const drain = { cursor: undefined, waitMs: 0, limit: 0 };
 const numbers = (page: { chunks: { number: number }[] }): number[] => page.chunks.map((each) => each.number);
 
@@ -80,7 +80,7 @@ t.test('a large page is read alone, when its reader has room, and nothing is los
   t.same(await read(100), Array.from({ length: 100 }, (_, i) => i + 1));
   t.equal(rooms, 0);
   t.same(await read(), Array.from({ length: 20 }, (_, i) => i + 101));
-  for (let number = 121; number <= 124; number += 1) await attempts.appendChunk(chunk(job, number, JSON.stringify('x'.repeat(40_000))));
+  for (let number = 121; number <= 124; number += 1) await attempts.appendChunks([chunk(job, number, JSON.stringify('x'.repeat(40_000)))]);
   t.same(await read(1), [121]);
   t.equal(rooms, 0);
   t.same(await read(), [122, 123, 124], 'more than 64 KiB');
@@ -116,7 +116,7 @@ t.test('the wait of a reader ends by the clock and when it is abandoned', async 
 
 t.test('an answer ends after 8 MiB, but holds at least one chunk', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
-  for (let number = 1; number <= 12; number += 1) await attempts.appendChunk(chunk(job, number, JSON.stringify('x'.repeat(999_000))));
+  for (let number = 1; number <= 12; number += 1) await attempts.appendChunks([chunk(job, number, JSON.stringify('x'.repeat(999_000)))]);
   const first = await calls.readChunks(job, drain, never);
   t.equal(first.chunks.length, 8);
   t.equal(first.more, true);
@@ -126,7 +126,7 @@ t.test('an answer ends after 8 MiB, but holds at least one chunk', async (t) => 
 t.test('metrics count as well', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const metrics = Buffer.from(JSON.stringify({ text: 'm'.repeat(999_000) }));
-  for (let number = 1; number <= 12; number += 1) await attempts.appendChunk({ ...chunk(job, number), metrics });
+  for (let number = 1; number <= 12; number += 1) await attempts.appendChunks([{ ...chunk(job, number), metrics }]);
   t.equal((await calls.readChunks(job, drain, never)).chunks.length, 8);
   t.same(numbers(await calls.readChunks(job, drain, never)), [9, 10, 11, 12]);
 });
@@ -166,7 +166,7 @@ t.test('chunks and progress of an attempt that is not current are dropped withou
 
 t.test('metrics travel with their chunk', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
-  await attempts.appendChunk({ ...chunk(job, 1), metrics: Buffer.from('{"tokens":3}') });
+  await attempts.appendChunks([{ ...chunk(job, 1), metrics: Buffer.from('{"tokens":3}') }]);
   t.match((await calls.readChunks(job, drain, never)).chunks, [{ number: 1, metrics: Buffer.from('{"tokens":3}') }]);
   await refused(t, calls.readChunks({ endpointId: job.endpointId, jobId: 'nonsense' }, drain, never), 'JOB_NOT_FOUND');
 });
@@ -176,9 +176,9 @@ t.test('a chunk that is no JSON ends its job, and is never shown', async (t) => 
   const long = chunk(await runningJob(engines, await engines.endpoint()), 2, `["${'x'.repeat(500_000)}",}`);
   const metrics = { ...chunk(await runningJob(engines, await engines.endpoint()), 2), metrics: Buffer.from('{') };
   for (const bad of [...broken, long, metrics]) {
-    const first = attempts.appendChunk({ ...bad, number: 1, output: Buffer.from(JSON.stringify('y'.repeat(300_000))), metrics: undefined });
-    t.equal(await attempts.appendChunk(bad), 'refused');
-    t.equal(await first, 'stored');
+    const first = attempts.appendChunks([{ ...bad, number: 1, output: Buffer.from(JSON.stringify('y'.repeat(300_000))), metrics: undefined }]);
+    t.same(await attempts.appendChunks([bad, { ...bad, number: 3, output: Buffer.from('"after it"'), metrics: undefined }]), [bad]);
+    t.same(await first, []);
     t.equal(await attempts.recordOutcome(outcome(bad)), 'stale', 'the job has ended');
     t.match(await calls.get(bad, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', error: /not valid JSON/, output: undefined });
     t.same(numbers(await calls.readChunks(bad, drain, never)), [1], 'what came before is there');
@@ -188,7 +188,7 @@ t.test('a chunk that is no JSON ends its job, and is never shown', async (t) => 
 t.test('chunks keep their order while a large one is checked', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const large = JSON.stringify(Array.from({ length: 100_000 }, (_, i) => i));
-  await Promise.all([attempts.appendChunk(chunk(job, 1, large)), attempts.appendChunk(chunk(job, 2)), attempts.recordOutcome(outcome(job))]);
+  await Promise.all([attempts.appendChunks([chunk(job, 1, large)]), attempts.appendChunks([chunk(job, 2)]), attempts.recordOutcome(outcome(job))]);
   const { chunks } = await calls.readChunks(job, drain, never);
   t.same(chunks.map(({ number, output }) => [number, output.length]), [[1, large.length], [2, 4]]);
 });

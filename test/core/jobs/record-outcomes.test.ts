@@ -88,7 +88,7 @@ t.test('failed: error and output are kept, no retry unless the endpoint wants it
 t.test('a lost attempt goes back to the front, up to the limit, then FAILED with the true cause', async (t) => {
   const endpointId = await engines.endpoint({ retry_limit: 2 });
   const job = await runningJob(engines, endpointId);
-  await attempts.appendChunk({ ...job, number: 1, output: Buffer.from('1'), metrics: undefined });
+  await attempts.appendChunks([{ ...job, number: 1, output: Buffer.from('1'), metrics: undefined }]);
   await calls.submit(submission(endpointId));
   let held = job;
   for (const attempt of [1, 2]) {

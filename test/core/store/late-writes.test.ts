@@ -59,7 +59,7 @@ t.test('what a lost attempt wrote is seen neither in the queue nor in the next a
   t.match(next, { jobId: job.jobId, attempt: 2 });
   t.equal(await outputOf(job), undefined);
   t.same(await chunksOf(job), []);
-  await attempts.appendChunk(chunkOf(next!, '"of the next"'));
+  await attempts.appendChunks([chunkOf(next!, '"of the next"')]);
   t.same(await chunksOf(job, { attempt: 0, number: 0 }), ['"of the next"']);
   t.same(await chunksOf(job, { attempt: 1, number: 1 }), ['"of the next"'], 'also for a reader who saw some of the lost one');
   t.same(await chunksOf(job), ['"of the next"']);

@@ -49,7 +49,8 @@ async function runLoop(t: Test, address: string, tries: number) {
   let tried = 0;
   const loop = new ConnectLoop({
     addresses: [address], key: 'no such key', clock, logger, random: { ...systemRandom, fraction: () => 0 },
-    outbox: new Outbox(new ChunkLog()), reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
+    outbox: new Outbox(new ChunkLog()),
+    reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
     lease: new Lease({ clock, onExpired: () => undefined }),
     hello: () => {
       tried += 1;
