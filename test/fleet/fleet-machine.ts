@@ -10,13 +10,12 @@ import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts'
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
+import { Lease } from '../../gpu-agent/session/lease.ts';
 import { FleetImages } from './fleet-images.ts';
-import { nameOf, reportOf } from './fleet-worker.ts';
-import type { FleetMachineOptions, FleetWorker } from './fleet-worker.ts';
+import { conflictsOf, isLeaving, nameOf, reportOf } from './fleet-worker.ts';
+import type { FleetMachineOptions, FleetWorker, FleetReport } from './fleet-worker.ts';
 import { draw } from './lengths.ts';
 
-/** An agent gives its work up before core gives up its lease of 10 s. */
-const LEASE_MS = 9_000;
 /** Core has no cause for these. */
 const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
 const RECONNECT_MS = { min: 100, max: 1_500 };
@@ -25,6 +24,8 @@ const ENGINE = { name: 'fleet', version: '1', gpuHandover: GpuHandover.CDI, limi
 export class FleetMachine {
   readonly #options: FleetMachineOptions;
   readonly #workers = new Map<string, FleetWorker>();
+  /** What was told of workers that are gone, until core lists them no more: one that a list on its way still names must not start again. */
+  readonly #gone = new Map<string, FleetReport>();
   readonly #images: FleetImages;
   /** Outcomes that core has not acknowledged. */
   readonly #outcomes = new Map<string, AttemptOutcome>();
@@ -32,7 +33,8 @@ export class FleetMachine {
   #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
   #client: AgentServiceClient | undefined;
   #heartbeat: Timer | undefined;
-  #lease: Timer | undefined;
+  /** The agent's own: it gives its work up before core gives it to others. */
+  readonly #lease = new Lease({ clock: systemClock, onExpired: () => this.#giveUp() });
   #sequence = 0;
   #cut = false;
   #over = false;
@@ -74,6 +76,7 @@ export class FleetMachine {
     const stream = this.#client.session(callMetadata(agentKey));
     this.#stream = stream;
     this.counts.sessions += 1;
+    this.#lease.beginSession();
     stream.on('data', (message: SessionResponse) => { if (this.#stream === stream) this.#receive(message); });
     stream.on('error', (error: ServiceError) => {
       if (REFUSALS.includes(error.code)) this.#options.onFault(`${this.#options.id} was refused: ${error.details}`);
@@ -102,9 +105,9 @@ export class FleetMachine {
     this.partition(ms);
   }
 
-  /** The end. */
   stop(): void {
     this.#over = true;
+    this.#lease.close();
     this.#drop();
     for (const timer of this.#timers) timer.cancel();
   }
@@ -117,7 +120,7 @@ export class FleetMachine {
     };
     const attempts = [...this.#workers.values()].flatMap(({ held }) => [...held.values()]);
     return {
-      machine, workers: [...this.#workers.values()].map(reportOf), instance: id, images: this.#images.list,
+      machine, workers: [...[...this.#workers.values()].map(reportOf), ...this.#gone.values()], instance: id, images: this.#images.list,
       attempts: [...attempts, ...[...this.#outcomes.values()].map(({ ref }) => ref!)],
     };
   }
@@ -135,22 +138,29 @@ export class FleetMachine {
     this.#stream?.cancel();
     this.#stream = undefined;
     this.#client?.close();
-    this.#lease ??= this.#after(LEASE_MS, () => this.#loseAll());
+  }
+
+  /** Its lease has ended. A session that goes on all the same learns by a new hello that nothing is left. */
+  #giveUp(): void {
+    this.#loseAll();
+    if (this.#stream) this.#ended(this.#stream);
   }
 
   /** Everything here is gone, and nobody is told: core finds out by the next hello, or because the lease has ended. */
   #loseAll(): void {
+    for (const worker of this.#workers.values()) worker.over.resolve();
     this.#workers.clear();
+    this.#gone.clear();
     this.#outcomes.clear();
   }
 
   #receive(message: SessionResponse): void {
     if (message.welcome) {
-      this.#lease?.cancel();
-      this.#lease = undefined;
+      this.#lease.setLength(message.welcome.leaseMs);
       this.#beat(message.welcome.heartbeatPeriodMs);
       if (this.#outcomes.size > 0) this.#send({ outcomes: [...this.#outcomes.values()] });
     }
+    if (message.heartbeat) this.#lease.answered(message.heartbeat.sequence);
     for (const ref of message.outcomeAcks) this.#acknowledged(ref);
     if (message.desired) this.#reconcile(message.desired.workers);
     for (const assignment of message.assignments) this.#take(assignment);
@@ -161,7 +171,8 @@ export class FleetMachine {
   }
 
   #beat(periodMs: number): void {
-    this.#send({ heartbeat: { sequence: ++this.#sequence } });
+    this.#lease.sent(++this.#sequence);
+    this.#send({ heartbeat: { sequence: this.#sequence } });
     this.#heartbeat = this.#after(periodMs, () => this.#beat(periodMs));
   }
 
@@ -177,7 +188,8 @@ export class FleetMachine {
         this.#becomeReady(worker);
       }
     }
-    for (const worker of desired.filter(({ workerId }) => !this.#workers.has(workerId))) {
+    for (const id of this.#gone.keys()) if (!wanted.has(id)) this.#gone.delete(id);
+    for (const worker of desired.filter(({ workerId }) => !this.#workers.has(workerId) && !this.#gone.has(workerId))) {
       if (worker.desired === DesiredState.RUN) this.#start(worker);
       // It was given up before this machine heard of it, and without a word it would be counted for ever.
       else this.#send({ workers: [{ workerId: worker.workerId, endpointId: worker.endpointId, state: WorkerState.STOPPED, capacity: 0, reason: '' }] });
@@ -199,22 +211,22 @@ export class FleetMachine {
 
   #start({ workerId: id, endpointId, spec }: DesiredWorker): void {
     const { lengths, random, slowness, crashShare, onFault } = this.#options;
-    const gpuUuids = spec!.gpuUuids;
-    for (const other of this.#workers.values()) {
-      const both = gpuUuids.filter((uuid) => other.gpuUuids.includes(uuid));
-      if (both.length > 0) onFault(`${both.join()} of ${this.#options.id} is given to ${id} while ${other.id} has it`);
-    }
     const worker: FleetWorker = {
-      id, endpointId, gpuUuids, concurrency: spec!.concurrency, state: WorkerState.INITIALIZING, held: new Map(), end: undefined,
+      id, endpointId, gpuUuids: spec!.gpuUuids, concurrency: spec!.concurrency, state: WorkerState.INITIALIZING, held: new Map(), end: undefined,
+      over: Promise.withResolvers(),
     };
+    const others = conflictsOf(worker, this.#workers.values());
+    for (const { id: other } of others.filter((one) => !isLeaving(one))) onFault(`${id} is given a GPU of ${this.#options.id} that ${other} has`);
     this.#workers.set(id, worker);
     this.counts.started += 1;
     this.#send({ workers: [reportOf(worker)] });
     const fails = random.fraction() < crashShare;
-    this.#images.with(spec!.imageName, () => this.#after(draw(lengths.startMs, random) * slowness, () => {
+    // As at an agent: who is to have a GPU waits for the end of whoever was told to end.
+    const free = Promise.all(others.map(({ over }) => over.promise));
+    this.#images.with(spec!.imageName, () => void free.then(() => this.#after(draw(lengths.startMs, random) * slowness, () => {
       if (fails && this.#workers.get(id) === worker) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 3: out of memory', OutcomeKind.LOST);
       this.#becomeReady(worker);
-    }));
+    })));
   }
 
   #take(assignment: Assignment): void {
@@ -249,6 +261,7 @@ export class FleetMachine {
   #kill(worker: FleetWorker, state: WorkerState, reason: string, kind: OutcomeKind): void {
     if (worker.end) return;
     worker.end = { state, reason };
+    worker.over.resolve();
     const held = [...worker.held.values()];
     worker.held.clear();
     for (const ref of held) this.#report(ref, { kind, error: reason });
@@ -269,8 +282,10 @@ export class FleetMachine {
   /** A worker's end is told last, when core has all of its outcomes. */
   #settle(worker: FleetWorker): void {
     if (!worker.end || [...this.#outcomes.values()].some(({ ref }) => ref!.workerId === worker.id)) return;
-    this.#send({ workers: [{ ...reportOf(worker), ...worker.end, exitCode: worker.end.state === WorkerState.UNHEALTHY ? 3 : 0 }] });
+    const report = { ...reportOf(worker), ...worker.end, exitCode: worker.end.state === WorkerState.UNHEALTHY ? 3 : 0 };
+    this.#gone.set(worker.id, report);
     this.#workers.delete(worker.id);
+    this.#send({ workers: [report] });
   }
 
   #send(message: Parameters<typeof SessionRequest.fromPartial>[0]): void {

@@ -34,11 +34,26 @@ export interface FleetWorker {
   held: Map<string, AttemptRef>;
   /** How it ends once core has acknowledged all that it did. */
   end: { state: WorkerState; reason: string } | undefined;
+  /** Its process has ended: others may have its GPUs. */
+  over: PromiseWithResolvers<void>;
 }
+
+/** What is told of one. */
+export type FleetReport = ReturnType<typeof reportOf> & { exitCode?: number };
 
 /** What its machine tells of it. */
 export function reportOf({ id, endpointId, state, concurrency }: FleetWorker) {
   return { workerId: id, endpointId, state, capacity: state === WorkerState.READY ? concurrency : 0, reason: '' };
+}
+
+/** Those that have a GPU of a worker's. */
+export function conflictsOf({ gpuUuids }: FleetWorker, others: Iterable<FleetWorker>): FleetWorker[] {
+  return [...others].filter((other) => other.gpuUuids.some((uuid) => gpuUuids.includes(uuid)));
+}
+
+/** It was told to end, or has ended and waits for core to know of all that it did. */
+export function isLeaving({ end, state }: FleetWorker): boolean {
+  return end !== undefined || state === WorkerState.DRAINING;
 }
 
 /** Names an attempt. */
