@@ -27,16 +27,20 @@ export interface WaitJobOptions {
   logger: Logger;
 }
 
+/** How a wait ends: with the final job, because the job is gone, or before either. */
+type WaitEnd = Job | Error | undefined;
+
 /** One caller who waits. */
 export interface Waiter {
   readonly key: JobKey;
-  /** The final job; rejected when the job is gone. */
-  readonly final: Promise<Job>;
+  /** Of the job, among all that are waited for. */
+  readonly name: string;
+  readonly ended: Promise<WaitEnd>;
   readonly sinceMs: number;
   /** The job is in the table: from now on its absence means that it is gone. */
   stored: boolean;
-  resolve(job: Job): void;
-  reject(error: Error): void;
+  /** Ends the wait; harmless afterwards. */
+  end(how: WaitEnd): void;
 }
 
 /** Callers who may wait at once on this replica. */
@@ -79,11 +83,9 @@ export class WaitJob {
   /** Begins to wait, before the job is even stored, so that no end is missed. Ends with `leave`. OverloadError: too many wait. */
   enter(key: JobKey): Waiter {
     if (this.#count >= WAITERS_MAX) throw new OverloadError('waits');
-    const { promise: final, resolve, reject } = Promise.withResolvers<Job>();
-    // Nobody may be listening when it fails.
-    final.catch(() => {});
-    const waiter: Waiter = { key, final, resolve, reject, stored: false, sinceMs: this.#options.clock.monotonicMs() };
+    const { promise: ended, resolve: end } = Promise.withResolvers<WaitEnd>();
     const name = nameOf(key);
+    const waiter: Waiter = { key, name, ended, end, stored: false, sinceMs: this.#options.clock.monotonicMs() };
     const others = this.#waiters.get(name);
     if (others) others.add(waiter);
     else this.#waiters.set(name, new Set([waiter]));
@@ -93,13 +95,14 @@ export class WaitJob {
 
   /** The end of a wait that `enter` began. */
   async finish(waiter: Waiter, waitMs: number, signal: AbortSignal): Promise<Job> {
-    const over = Promise.withResolvers<undefined>();
-    const end = (): void => over.resolve(undefined);
+    const end = (): void => waiter.end(undefined);
     const timer = this.#options.clock.after(Math.min(waitMs, WAIT_MS_MAX), end);
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
     try {
-      return await Promise.race([waiter.final, over.promise]) ?? await this.#options.reads.read(waiter.key, { omitOutput: false });
+      const how = await waiter.ended;
+      if (how instanceof Error) throw how;
+      return how ?? await this.#options.reads.read(waiter.key, { omitOutput: false });
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', end);
@@ -108,17 +111,16 @@ export class WaitJob {
 
   /** Stops waiting; harmless afterwards. */
   leave(waiter: Waiter): void {
-    const name = nameOf(waiter.key);
-    const others = this.#waiters.get(name);
+    const others = this.#waiters.get(waiter.name);
     if (!others?.delete(waiter)) return;
     this.#count -= 1;
-    if (others.size === 0) this.#waiters.delete(name);
+    if (others.size === 0) this.#waiters.delete(waiter.name);
   }
 
   /** A job became final on this replica: whoever waits gets it without a read. */
   settle(job: Job): void {
     for (const waiter of this.#waiters.get(nameOf({ endpointId: job.endpointId, jobId: job.id })) ?? []) {
-      waiter.resolve(job);
+      waiter.end(job);
       this.leave(waiter);
     }
   }
@@ -159,7 +161,7 @@ export class WaitJob {
     } catch (error) {
       if (!(error instanceof DomainError) || error.reason !== 'JOB_NOT_FOUND') throw error;
       for (const waiter of this.#waiters.get(nameOf(key)) ?? []) {
-        if (waiter.stored) waiter.reject(jobNotFound(key.jobId));
+        if (waiter.stored) waiter.end(jobNotFound(key.jobId));
       }
     }
   }
