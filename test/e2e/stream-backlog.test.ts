@@ -1,4 +1,4 @@
-/** A machine whose job yields more than core can store for longer than a lease lasts: it keeps its lease, its other jobs go on, and nothing of the stream is lost. */
+/** A machine whose job yields more than core can store for longer than a lease lasts: it keeps its lease and its other jobs, and the stream loses nothing. */
 import postgres from 'postgres';
 import t from 'tap';
 import { LEASE_MS } from '../../core/domain/lease.ts';
