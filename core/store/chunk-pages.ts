@@ -116,7 +116,7 @@ export async function readChunkPages(sql: Sql, requests: readonly ChunkPageReque
     SELECT reader, state, error, shared_attempt, shared_number, listed, fits, left_out, attempt, number,
       CASE WHEN NOT left_out THEN output END AS output, CASE WHEN NOT left_out THEN metrics END AS metrics,
       ${shares ? hasMoved(sql) : sql`true`} AS taken
-    FROM pages`;
+    FROM pages ORDER BY reader, nth`;
   const pages = Map.groupBy(rows, (row) => row.reader);
   return requests.map((_, reader) => readFromRows(pages.get(reader)));
 }
