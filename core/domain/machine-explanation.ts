@@ -1,5 +1,6 @@
 /** Whether machines could take one more worker now, what keeps them from it, and what would change that. Pure. */
 import { onMachines } from './placement.ts';
+import { crashText } from './machine-crashes.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
 import { refusalWords } from './placement-refusal.ts';
@@ -29,7 +30,8 @@ export function explainMachines(machines: readonly PlacementMachine[], asked: Pl
   if (operator) {
     return answers.slice(0, MACHINES_MAX).map(({ machine, refusal }) => {
       const who = { name: machine.name, count: 1 };
-      if (!refusal) return { ...who, ...FITS };
+      const last = machine.crashes?.comesLast ? `${FITS.reason}, after all others: ${crashText(machine.crashes)}` : FITS.reason;
+      if (!refusal) return { ...who, ...FITS, reason: last };
       return { ...who, fits: false, refusedBy: refusal.kind, reason: refusal.text, change: change(refusal, request, machine) };
     });
   }
@@ -47,6 +49,7 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
   const gpus = `${gpuCount} ${gpuCount === 1 ? 'GPU' : 'GPUs of one type'}${types.length > 0 ? ` of ${types.join(' or ')}` : ''}`;
   const own = machine && [...new Set(machine.gpus.map(({ name }) => name))].join(' or ');
   const texts: Record<RefusalKind, string> = {
+    CRASHES: 'wait for the end of that pause; if its workers run elsewhere, look at that machine, or let its operator cordon it',
     GPUS_TAKEN: `free ${gpus} there, or add a type that is free to gpuIds`,
     SLOTS_TAKEN: 'let a worker or pod without a GPU end there, or add a machine',
     SIZE_TAKEN: 'free processors and memory there, or ask for a smaller size (instanceIds)',

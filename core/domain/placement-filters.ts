@@ -3,6 +3,7 @@ import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
 import { gpuMemoryGb } from './gpu-facts.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
+import { crashText, type CrashesHere } from './machine-crashes.ts';
 import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
 import type { PlacementStandby } from './standby-eviction.ts';
 
@@ -60,6 +61,8 @@ export interface PlacementMachine {
   hasImage: boolean;
   /** Endpoints that workers here give way to, one for each worker. Absent: none. */
   gaveWayTo?: readonly string[];
+  /** Workers of the same endpoint that crashed there. Absent: none. */
+  crashes?: CrashesHere;
 }
 
 /** What the worker needs. */
@@ -167,9 +170,14 @@ const sizeRoom: Filter = (machine, request) => {
   return no('SIZE_TAKEN', `${request.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`);
 };
 
+const calm: Filter = ({ crashes }) => {
+  if (crashes === undefined || crashes.retryMs === 0) return undefined;
+  return no('CRASHES', `${crashText(crashes)}; it is tried there again in ${Math.ceil(crashes.retryMs / 1_000)} s`);
+};
+
 /** What cannot pass by waiting, in the order in which a person would ask. */
 const NEVER: readonly Filter[] = [location, volume, program, cuda, gpuType, gpuCount, handover, anySlot, size];
-const FILTERS: readonly Filter[] = [connected, ...NEVER, open, gpuHealth, gpuRoom, cpuRoom, sizeRoom];
+const FILTERS: readonly Filter[] = [connected, ...NEVER, open, gpuHealth, gpuRoom, cpuRoom, sizeRoom, calm];
 
 /** Why a machine cannot take the worker, or undefined when it can. */
 export function machineRefusal(machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {

@@ -2,7 +2,7 @@
 
 /** What keeps a machine from taking it. */
 export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'NO_ENGINE' | 'NO_COMMANDS' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'GPU_MEMORY' | 'TOO_FEW_GPUS'
-  | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'CORDONED' | 'GPUS_UNHEALTHY' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN';
+  | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'CORDONED' | 'GPUS_UNHEALTHY' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN' | 'CRASHES';
 
 /** One machine's answer. */
 export interface MachineRefusal {
@@ -57,6 +57,7 @@ const TYPES_NAMED_MAX = 4;
 
 /** Each with the verb for one machine and for several. */
 const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
+  CRASHES: ['waits, as a worker of it crashed there', 'wait, as workers of it crashed there'],
   GPUS_TAKEN: ['has too few of them free', 'have too few of them free'],
   SLOTS_TAKEN: ['has no slot free', 'have no slot free'],
   SIZE_TAKEN: ['has too few processors or too little memory free', 'have too few processors or too little memory free'],

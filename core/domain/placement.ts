@@ -54,14 +54,15 @@ export function bestOf(candidates: readonly PlacementMachine[], request: Placeme
 }
 
 /**
- * Preferred GPU type first, then a machine that has the image, then the one where the fewest frozen workers must go, then the one with the fewest
+ * Machines where none of its workers crashed first, those where one did only after all others (core/domain/machine-crashes.ts); of these the
+ * preferred GPU type first, then a machine that has the image, then the one where the fewest frozen workers must go, then the one with the fewest
  * siblings (an endpoint's workers are spread), then the one that keeps the fewest GPUs of that type, and of any, so that large blocks stay free for who
  * needs them; without a GPU the one with the most room.
  */
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting
     .map((machine) => candidate(machine, request))
-    .sort((a, b) => a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
+    .sort((a, b) => blame(a) - blame(b) || a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
       || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
       || a.machine.siblings - b.machine.siblings || a.spare - b.spare || roomRank(a, request) - roomRank(b, request));
 }
@@ -146,6 +147,11 @@ function candidate(machine: PlacementMachine, request: PlacementRequest): Candid
   const { rank, gpuUuids, spare } = choice(machine, request) ?? { rank: 0, gpuUuids: [], spare: 0 };
   const size = sizeFor(machine, request);
   return { machine, rank, gpuUuids, spare, size, evicted: standbysInTheWay(machine, gpuUuids, size) };
+}
+
+/** Fewest crashes in a row first. */
+function blame({ machine: { crashes } }: Candidate): number {
+  return crashes?.comesLast === true ? crashes.failures : 0;
 }
 
 function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest): number {

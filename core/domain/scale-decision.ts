@@ -246,7 +246,8 @@ function placeAll({ fleet }: DecisionSample, wanted: readonly { failures: number
     quota = quotaAfter(quota, { workers: 1, gpus });
     const index = machines.findIndex((machine) => machine.id === place.machineId);
     machines[index] = occupied(machines[index]!, place);
-    actions.push({ do: 'ADD', failures, ...place });
+    // Where others crashed it goes on with their series.
+    actions.push({ do: 'ADD', failures: Math.max(failures, machines[index]!.crashes?.failures ?? 0), ...place });
   }
   const later = wanted.length - actions.length;
   if (later === 0) return none;

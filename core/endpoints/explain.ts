@@ -7,6 +7,7 @@ import type { JobKey } from '../domain/job.ts';
 import { jobNotFound } from '../domain/job.ts';
 import { gaveWayLimits, gaveWayText } from '../domain/giving-way.ts';
 import { explainMachines } from '../domain/machine-explanation.ts';
+import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import { endpointNotFound } from '../domain/permission.ts';
 import { withChange } from '../domain/what-would-change.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
@@ -19,7 +20,7 @@ import type { CannotRun } from './cannot-run.ts';
 /** What explaining needs. */
 export interface ExplainContext {
   explains: Stores['explains'];
-  scales: Pick<Stores['scales'], 'refusals'>;
+  scales: Pick<Stores['scales'], 'refusals' | 'crashes'>;
   cannotRun: Pick<CannotRun, 'of' | 'machines'>;
   /** Requests that rate limits refused lately. */
   refusals: { of(accountId: string, endpointId: string): ScaleLimit[] };
@@ -45,9 +46,9 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], told, refusals, nowhere, machines, queue, gaveWay] = await Promise.all([
+  const [[last], told, refusals, nowhere, machines, crashes, queue, gaveWay] = await Promise.all([
     explains.decisions(endpointId, 0, 1), explains.workers(endpointId, shown.map(({ id }) => id)),
-    scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(),
+    scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(), scales.crashes([endpointId]),
     explains.queueLength(endpointId), explains.gaveWay(endpointId),
   ]);
   const ends = new Map(told.map((worker) => [worker.id, worker]));
@@ -61,7 +62,8 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   );
   const now = wishedChanges(seen.sample);
   const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
-  const shownMachines = explainMachines(machines, settings, sight.operator);
+  const own = withCrashes(machines, crashes.get(endpointId) ?? [], runsSomewhere(demand.workers, settings.version));
+  const shownMachines = explainMachines(own, settings, sight.operator);
   // What a place or a quota cut is known from the last decision alone.
   const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
   const reasons = {

@@ -1,5 +1,7 @@
 /** Turns of endpoints: sample, decide, commit, in one transaction. A decision is a value (core/domain/scale-decision.ts); nothing is written before it. */
 import { givingWayTo, withGivingWay } from '../domain/giving-way.ts';
+import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
+import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import { placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import { decide, isNews, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
@@ -52,12 +54,13 @@ export function isQuiet(sample: DecisionSample, before: DecisionSummary | undefi
 
 /** Whether what was refused at the last turn would be refused again in the same words, and there is nothing else to do. `machines`: all, as they are now. */
 export function isStuck(
-  { endpoint, sample, before }: EndpointSample, machines: readonly PlacementMachine[] | undefined, scaler: Scaler,
+  { endpoint, sample, before }: EndpointSample, machines: readonly PlacementMachine[] | undefined, crashes: readonly MachineCrashes[], scaler: Scaler,
 ): boolean {
   if (!before || !machines || before.throttled === 0) return false;
   const { add, wake, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
   if (add.length !== before.throttled || wake.length + freeze.length + drain.length + retire.length > 0) return false;
   if (target !== before.target || !sameCause(reason, before.reason)) return false;
-  const placement = placeWorker(machines, sample.settings);
+  const own = withCrashes(machines, crashes, runsSomewhere(sample.demand.workers, sample.settings.version));
+  const placement = placeWorker(own, sample.settings);
   return 'refusal' in placement && withGivingWay(placement.refusal, givingWayTo(machines, endpoint.id)) === before.refusal;
 }

@@ -185,9 +185,10 @@ export class ScaleLoop extends BaseService {
       this.#dispensable.see(endpoint.id, duty.mine ? dispensable(sample.demand, sample.settings).map(({ id }) => id) : []);
     }
     const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
-    const machines = wanting.some(({ before }) => before && before.throttled > 0) ? await store.machineView() : undefined;
+    const throttled = wanting.filter(({ before }) => before && before.throttled > 0).map(({ endpoint }) => endpoint.id);
+    const [machines, crashes] = await Promise.all([throttled.length > 0 ? store.machineView() : undefined, store.crashes(throttled)]);
     const asks = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => gpuCount > 0 && this.#dispensable.askNow(id, now);
-    return wanting.filter((one) => !isStuck(one, machines, scaler) || asks(one.endpoint));
+    return wanting.filter((one) => !isStuck(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || asks(one.endpoint));
   }
 
   async #endLost(ids: Set<string>): Promise<void> {

@@ -1,6 +1,8 @@
 /** What scaling sees of endpoints: settings, workers, what there is to do, and what was decided last. A few statements, however many endpoints. */
 import type { DecisionSample, DecisionSettings, DecisionSummary } from '../domain/scale-decision.ts';
 import type { PlacementRequest } from '../domain/placement-filters.ts';
+import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
+import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
 import type { Database, Fragment, Sql } from './database.ts';
 import { readDemands } from './edge-store.ts';
@@ -84,6 +86,25 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
       cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
+}
+
+/**
+ * Crashes of endpoints' present versions, by machine: those that are followed by a pause (crashPauseSeconds), of workers that were to run. A worker that came
+ * after one carries its series until it has done a job; one that carries nothing any more ends it. Of one that came before that tells nothing.
+ */
+export async function readCrashes(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, MachineCrashes[]>> {
+  const rows = await sql<(MachineCrashes & { endpointId: string })[]>`
+    SELECT DISTINCT ON (c.endpoint_id, c.machine_id) c.endpoint_id AS "endpointId", c.machine_id AS "machineId", c.failures, c.id AS "workerId",
+      c.exit_code AS "exitCode", ceil(greatest(extract(epoch FROM c.retry_at - now()) * 1000, 0))::bigint AS "retryMs"
+    FROM worker c JOIN endpoint e ON e.id = c.endpoint_id AND e.version = c.version
+    WHERE c.endpoint_id = ANY(${[...endpointIds]}) AND c.state = 'UNHEALTHY' AND c.desired IN ('RUN', 'GONE')
+      AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h' AND (c.failures > 1 OR c.ready_at IS NULL)
+      AND NOT EXISTS (SELECT FROM worker w WHERE w.endpoint_id = c.endpoint_id AND w.machine_id = c.machine_id AND w.version = c.version
+        AND w.failures = 0 AND w.created_at > c.retry_at - interval '1 s')
+    ORDER BY c.endpoint_id, c.machine_id, c.retry_at DESC`;
+  const byEndpoint = new Map<string, MachineCrashes[]>();
+  for (const { endpointId, ...crashes } of rows) byEndpoint.set(endpointId, [...byEndpoint.get(endpointId) ?? [], crashes]);
+  return byEndpoint;
 }
 
 /** Jobs of queue-based endpoints. On the hot pool, whose plans are the indexes whatever the table was when they were made. */

@@ -1,6 +1,8 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
 import { LOGGED_DAYS, LOGGED_MAX, wishedChanges, fleetSample } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
+import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
@@ -14,7 +16,7 @@ import { settledDigest } from './image-store.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
 import type { RunningJobs } from './running-jobs.ts';
-import { sampleEndpoints } from './scale-samples.ts';
+import { readCrashes, sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
@@ -99,6 +101,11 @@ export class ScaleStore {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }
 
+  /** Where workers of these endpoints crash. */
+  async crashes(endpointIds: readonly string[]): Promise<Map<string, MachineCrashes[]>> {
+    return endpointIds.length === 0 ? new Map() : readCrashes(this.#database.hot, endpointIds);
+  }
+
   /** Why workers of these endpoints find no place, or jobs wait for workers that may not be; others are left out. */
   async refusals(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
     const rows = await this.#database.sql<(PlacementRefusal & { id: string })[]>`
@@ -140,15 +147,18 @@ export class ScaleStore {
     return found;
   }
 
-  /** Deletes ended workers of these endpoints that are old or too many. */
+  /** Deletes ended workers of these endpoints that are old or too many; the latest that crashed on each machine says to go elsewhere. */
   async pruneEnded(endpointIds: readonly string[]): Promise<void> {
     if (endpointIds.length === 0) return;
     const { sql } = this.#database;
     const old = await sql<{ id: string }[]>`
       SELECT id FROM (
-        SELECT id, ended_at, row_number() OVER (PARTITION BY endpoint_id ORDER BY ended_at DESC) AS place FROM worker
+        SELECT id, ended_at, row_number() OVER (PARTITION BY endpoint_id ORDER BY ended_at DESC) AS place,
+          state = 'UNHEALTHY' AND retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h' AS remembered,
+          row_number() OVER (PARTITION BY endpoint_id, machine_id, state = 'UNHEALTHY' ORDER BY retry_at DESC) AS crash FROM worker
         WHERE endpoint_id = ANY(${[...endpointIds]}) AND ended_at IS NOT NULL) w
-      WHERE ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h' OR place > ${ENDED_WORKERS_KEPT}::int`;
+      WHERE ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
+        OR (place > ${ENDED_WORKERS_KEPT}::int AND NOT coalesce(remembered AND crash = 1, false))`;
     await deleteEnded(sql, old.map(({ id }) => id));
   }
 
@@ -173,8 +183,9 @@ export class ScaleStore {
     const { sql: pool, hot } = this.#database;
     const taken = inTransaction(pool, async (sql) => {
       const locked = await sql<{ id: string }[]>`SELECT id FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
-      const found = await sampleEndpoints({ sql, hot, running: this.#running }, locked.map(({ id }) => id));
-      const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint));
+      const ids = locked.map(({ id }) => id);
+      const [found, crashes] = await Promise.all([sampleEndpoints({ sql, hot, running: this.#running }, ids), readCrashes(hot, ids)]);
+      const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint), crashes);
       const byId = new Map(found.map((one) => [one.endpoint.id, one]));
       const written = new TurnWrites(sql);
       for (const id of endpointIds) {
@@ -227,7 +238,7 @@ function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before
       const [contest, giving, machines, quota] = await Promise.all([
         fleet.contestOf(endpoint),
         givesWay ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
-        retire.length === 0 ? fleet.machinesFor(endpoint.id) : machinesWithout({ sql, written }, endpoint, retire),
+        retire.length === 0 ? fleet.machinesFor(endpoint) : machinesWithout({ sql, fleet, written }, endpoint, retire),
         fleet.quotaOf(endpoint.accountId),
       ]);
       return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
@@ -244,11 +255,12 @@ function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before
 
 /** Machines when some of the endpoint's workers are given up. */
 async function machinesWithout(
-  { sql, written }: Pick<TurnContext, 'sql' | 'written'>, { id: endpointId, version, imageName }: EndpointSample['endpoint'], goneIds: readonly string[],
-) {
+  { sql, fleet, written }: TurnContext, endpoint: EndpointSample['endpoint'], goneIds: readonly string[],
+): Promise<PlacementMachine[]> {
+  const { id: endpointId, version, imageName } = endpoint;
   await written.workers();
   const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
-  return placementView(sql, { endpointId, imageName, imageDigest, goneIds });
+  return fleet.crashed(endpoint, await placementView(sql, { endpointId, imageName, imageDigest, goneIds }));
 }
 
 async function commit(

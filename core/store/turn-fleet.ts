@@ -3,6 +3,8 @@
  * date with what each of those turns does. Reading all machines for every turn anew is what a large fleet would wait for.
  */
 import type { GpuContest } from '../domain/fair-share.ts';
+import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
+import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import { occupied } from '../domain/placement.ts';
 import { NO_QUOTA } from '../domain/quota.ts';
@@ -19,6 +21,7 @@ import { lockPlacement } from './standby-rows.ts';
 export class TurnFleet {
   readonly #sql: Sql;
   readonly #endpoints: readonly ScaleEndpoint[];
+  readonly #crashes: ReadonlyMap<string, readonly MachineCrashes[]>;
   /** By id, as any endpoint without workers there and without an image sees them. */
   #machines: Map<string, PlacementMachine> | undefined;
   #workers = new Map<string, WorkerRow[]>();
@@ -29,9 +32,10 @@ export class TurnFleet {
   /** Workers that need GPUs have found no place. */
   #contested = true;
 
-  constructor(sql: Sql, endpoints: readonly ScaleEndpoint[]) {
+  constructor(sql: Sql, endpoints: readonly ScaleEndpoint[], crashes: ReadonlyMap<string, readonly MachineCrashes[]>) {
     this.#sql = sql;
     this.#endpoints = endpoints;
+    this.#crashes = crashes;
   }
 
   /** Takes the lock and reads, the first time. */
@@ -70,13 +74,18 @@ export class TurnFleet {
   }
 
   /** All machines as an endpoint sees them. */
-  machinesFor(endpointId: string): PlacementMachine[] {
-    const images = this.#images.get(endpointId);
-    const own = Map.groupBy(this.workersOf(endpointId).filter(({ desired }) => desired !== 'FREEZE'), ({ machineId }) => machineId);
-    return [...this.#machines!.values()].map((machine) => {
+  machinesFor(endpoint: ScaleEndpoint): PlacementMachine[] {
+    const images = this.#images.get(endpoint.id);
+    const own = Map.groupBy(this.workersOf(endpoint.id).filter(({ desired }) => desired !== 'FREEZE'), ({ machineId }) => machineId);
+    return this.crashed(endpoint, [...this.#machines!.values()].map((machine) => {
       const [siblings, hasImage] = [own.get(machine.id)?.length ?? 0, images?.has(machine.id) ?? false];
       return siblings === 0 && !hasImage ? machine : { ...machine, siblings, hasImage };
-    });
+    }));
+  }
+
+  /** These machines with what crashed there of an endpoint. */
+  crashed({ id, version }: ScaleEndpoint, machines: readonly PlacementMachine[]): PlacementMachine[] {
+    return withCrashes(machines, this.#crashes.get(id) ?? [], runsSomewhere(this.workersOf(id), version));
   }
 
   /** What a turn did, for the next ones. What it freed stays taken until all of them are over. */

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
 import { survey } from '../../../core/domain/placement.ts';
+import { machineRefusal } from '../../../core/domain/placement-filters.ts';
 import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
 import { decide, fleetSample } from '../../../core/domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSettings } from '../../../core/domain/scale-decision.ts';
@@ -34,6 +35,7 @@ const settings: fc.Arbitrary<DecisionSettings> = fc.record({
 const gpus = fc.array(fc.record({ name: fc.constantFrom(L4, A40), used: fc.boolean() }), { maxLength: 4 });
 const machine = fc.record({
   connected: fc.boolean(), gpus, cpuSlots: fc.nat(4), cpuSlotsUsed: fc.nat(2), siblings: fc.nat(2), hasImage: fc.boolean(), standbyMax: fc.nat(2),
+  crashes: fc.constantFrom(undefined, undefined, 0, 0, 5_000),
 });
 type Made = typeof machine extends fc.Arbitrary<infer Value> ? Value : never;
 const count = fc.option(fc.nat(5), { nil: null });
@@ -54,8 +56,10 @@ const seen = fc.record({
 function machineOf(id: string, given: Made, workers: readonly WorkerSample[]): PlacementMachine {
   const standbys = workers.filter(({ machineId, desired }) => machineId === id && desired === 'FREEZE')
     .map(({ id: workerId, ageMs }) => ({ workerId, gpuUuids: [] as string[], instanceId: '', frozenMs: ageMs }));
+  const { crashes: retryMs, ...facts } = given;
   return {
-    ...given, id, name: id, gone: false, cordoned: false,
+    ...facts, ...(retryMs !== undefined && { crashes: { failures: 2, retryMs, workerId: 'w', exitCode: null, comesLast: true } }),
+    id, name: id, gone: false, cordoned: false,
     locations: [], cudaVersion: '', vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, runsCommands: true,
     engine: undefined, noEngineReason: '',
     gpus: given.gpus.map((gpu, index) => ({ ...gpu, uuid: `${id}-${index}`, migProfile: '', standby: false, unhealthy: '' })),
@@ -97,6 +101,13 @@ holds(t, 'there are never more than workersMax for what it adds or wakes', (samp
   const staying = sample.demand.workers.filter(({ id, desired, version }) => desired === 'RUN' && version === 1 && !going.has(id)).length;
   const more = adds(decision).length + named(decision, 'WAKE').length;
   return more === 0 || staying + more <= sample.settings.workersMax;
+});
+
+holds(t, 'a machine where workers crashed gets none before its pause is over, nor while another could take it', (sample, decision, machines) => {
+  const { request } = sample.fleet!;
+  const calm = machines.some((each) => each.crashes === undefined && machineRefusal(each, request) === undefined);
+  const [first] = adds(decision).map(({ machineId }) => machines.find(({ id }) => id === machineId)!.crashes);
+  return adds(decision).every(({ machineId }) => (machines.find(({ id }) => id === machineId)!.crashes?.retryMs ?? 0) === 0) && !(calm && first);
 });
 
 holds(t, 'no GPU is given twice, none that is used, and none on a machine that is away', (_sample, decision, machines) => {

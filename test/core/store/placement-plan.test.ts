@@ -60,13 +60,13 @@ t.test('turns that are taken together read the machines once, and each sees what
       return Reflect.apply(target, that, [strings, ...rest]) as unknown;
     } });
     const endpoint = (id: string, imageName: string) => ({ id, version: 0, imageName }) as ScaleEndpoint;
-    const fleet = new TurnFleet(counting, [endpoint(a, 'image:1'), endpoint(b, 'image:2')]);
+    const fleet = new TurnFleet(counting, [endpoint(a, 'image:1'), endpoint(b, 'image:2')], new Map());
     const same = async (id: string, imageName: string, imageDigest: string, what: string) => {
       await fleet.open();
       const here = (machines: Awaited<ReturnType<typeof readPlacement>>) => machines.find((machine) => machine.id === machineId)!;
       const now = here(await readPlacement(tx as unknown as Sql, { endpointId: id, imageName, imageDigest }));
       const plain = ({ standbys, ...machine }: typeof now) => ({ ...machine, standbys: standbys.map(({ workerId }) => workerId) });
-      t.same(plain(here(fleet.machinesFor(id))), plain(now), what);
+      t.same(plain(here(fleet.machinesFor(endpoint(id, imageName)))), plain(now), what);
     };
     const add = async (id: string, endpointId: string, gpuUuids: string[]) => {
       await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids) VALUES (${id}, ${endpointId}, ${machineId}, 0, ${gpuUuids})`;

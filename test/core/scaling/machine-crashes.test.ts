@@ -1,0 +1,121 @@
+/** One bad machine: an endpoint's workers crash there and run elsewhere. It is tried last and after pauses, says why, and is forgiven after one job. */
+import t from 'tap';
+import { runsSomewhere, withCrashes } from '../../../core/domain/machine-crashes.ts';
+import type { MachineCrashes } from '../../../core/domain/machine-crashes.ts';
+import { place } from '../../../core/domain/placement.ts';
+import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
+import type { WorkerSample } from '../../../core/domain/scaler.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { checkReplays } from '../../fleet/fleet-checks.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+const CPU = { imageName: '', gpuIds: [], gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [] };
+const machine = (id: string, siblings = 0): PlacementMachine => ({
+  id, name: id, connected: true, gone: false, cordoned: false, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '', siblings,
+  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0, runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false,
+});
+const crashed = (machineId: string, failures = 1, retryMs = 0): MachineCrashes => ({ machineId, failures, retryMs, workerId: 'w', exitCode: 3 });
+
+t.test('where a worker goes when some crashed', async (t) => {
+  const [a, b, c] = [machine('a'), machine('b', 1), machine('c', 2)];
+  const goes = (crashes: MachineCrashes[], machines = [a, b, c], up = false) => {
+    const placed = place(withCrashes(machines, crashes, up), CPU);
+    return 'machineId' in placed ? placed.machineId : placed.refusalByMachine;
+  };
+  t.equal(goes([]), 'a');
+  t.equal(goes([crashed('a')]), 'b', 'elsewhere');
+  t.equal(goes([crashed('a', 3), crashed('b', 2)]), 'c');
+  t.equal(goes([crashed('a', 3), crashed('b', 2)], [a, b]), 'b', 'where nothing else is free there, fewest crashes first');
+  t.equal(goes([crashed('a', 1, 1_500), crashed('b', 2)], [a, b]), 'b', 'and nowhere before its pause is over');
+  t.equal(goes([crashed('a', 1, 1_500)], [a]), 'a: a worker of it crashed there (w, exit code 3); it is tried there again in 2 s');
+  const everywhere = [crashed('a'), crashed('b', 2), crashed('c', 3)];
+  t.equal(goes(everywhere), 'a', 'what crashes on three machines is not moved on');
+  t.equal(goes([...everywhere], [a, b, c, machine('d', 9)]), 'a');
+  t.equal(goes([...everywhere], [a, b, c, machine('d', 9)], true), 'd', 'unless others of its workers run');
+  const worker = (given: Partial<WorkerSample>) => ({ state: 'READY', version: 1, failures: 0, ...given }) as WorkerSample;
+  t.same([{}, { failures: 1 }, { version: 0 }, { state: 'INITIALIZING' }].map((given) => runsSomewhere([worker(given as Partial<WorkerSample>)], 1)),
+    [true, false, false, false]);
+});
+
+t.test('a bad machine that everything else speaks for, a good one, and "why?"', async (t) => {
+  const core = await startReplicas(t);
+  const gpu = (uuid: string, name: string, memoryMib = 24_576) => ({ uuid, name, memoryMib, migProfile: '' });
+  const bad = await core.joinAgent({ gpus: [gpu('GPU-1', 'NVIDIA L4'), gpu('GPU-2', 'NVIDIA L4')], startWorkers: false });
+  const good = await core.joinAgent({ gpus: [gpu('GPU-3', 'NVIDIA A40', 46_068)] });
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4', 'NVIDIA A40'], workersMin: 0, workersMax: 2 });
+  const crash = (agent: ScriptedAgent, workerId: string): void => agent.send({ workers: [
+    { workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'The worker ended with exit code 3. Its last lines:\nsecret: no driver', exitCode: 3 }] });
+  const machines = async (key: string) => (await call(core.clients.endpoints, 'explain', { endpointId }, key)).explanation!.machines;
+  const startedOn = (agent: ScriptedAgent, but: string[] = []) => waitFor('a worker there', () => (
+    agent.desired.map(({ workerId }) => workerId).find((id) => !but.includes(id))));
+
+  const { id } = await core.submit(endpointId);
+  const first = await startedOn(bad);
+  crash(bad, first);
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED, 'the next start is elsewhere, though the preferred GPU is free');
+  t.equal(good.desired.length, 1);
+  const [blamed] = (await machines(core.rootKey)).filter(({ name }) => name === bad.machineId);
+  t.match(blamed, { fits: true, reason: `it could take one more now, after all others: a worker of it crashed there (${first}, exit code 3)` });
+
+  // One more is wanted, and only the bad machine has room.
+  await core.updateEndpoint(endpointId, { workersMin: 2 });
+  const second = await startedOn(bad, [first]);
+  const row = async (workerId: string) => (await core.sql`SELECT failures FROM worker WHERE id = ${workerId}`)[0]!;
+  t.equal((await row(second)).failures, 1, 'it goes on with the series there');
+  // As late in a series as its pause is long enough to be looked at.
+  await core.sql`UPDATE worker SET failures = 5 WHERE id = ${second}`;
+  crash(bad, second);
+  const refused = await waitFor('the pause', async () => (await machines(core.rootKey)).find(({ refusedBy }) => refusedBy === 'CRASHES'));
+  t.match(refused, {
+    name: bad.machineId, reason: new RegExp(`^6 of its workers in a row crashed, the last one there \\(${second}, exit code 3\\); it is tried there again in [1-3]?\\d s$`),
+    change: /if its workers run elsewhere, look at that machine/,
+  });
+  t.notMatch(JSON.stringify(await machines(core.key)), new RegExp(`${bad.machineId}|${second}`), 'machines are the operator\'s');
+  t.equal((await core.sql`SELECT FROM worker WHERE machine_id = ${bad.machineId}`).length, 2, 'none starts there meanwhile');
+  await core.sql`UPDATE worker SET retry_at = now() WHERE id = ${second}`;
+  const third = await startedOn(bad, [first, second]);
+  t.equal((await row(third)).failures, 6);
+
+  // A job there ends it.
+  bad.ready([{ workerId: third, endpointId }]);
+  await core.ready(endpointId, 2);
+  const jobs = await Promise.all(Array.from({ length: 6 }, () => core.submit(endpointId)));
+  for (const job of jobs) t.equal((await core.wait(endpointId, job.id)).state, JobState.COMPLETED);
+  await waitFor('it to be forgiven', async () => (await row(third)).failures === 0);
+  t.notMatch((await machines(core.rootKey)).map(({ reason }) => reason).join(), /crashed/);
+  const logged = await core.sql`SELECT refusal_by_machine FROM scale_decision`;
+  t.notMatch(JSON.stringify(logged), /secret/, 'no line of a worker goes to the log');
+  const { decisions, faults } = await checkReplays(core.sql as never);
+  t.ok(decisions >= 3);
+  t.same(faults, [], 'and each decision is the same again from its sample');
+});
+
+t.test('of another version, or long ago: forgotten; kept beyond the rows that are kept of ended workers', async (t) => {
+  const core = await startReplicas(t);
+  const bad = await core.joinAgent({ startWorkers: false, cpuSlots: 30 });
+  const endpointId = await core.createEndpoint({ workersMin: 1, workersMax: 1 });
+  const first = await waitFor('a worker', () => bad.desired[0]?.workerId);
+  bad.send({ workers: [{ workerId: first, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom' }] });
+  const next = await waitFor('the next', () => bad.desired.find(({ workerId }) => workerId !== first)?.workerId);
+  const explained = async () => (await call(core.clients.endpoints, 'explain', { endpointId }, core.rootKey)).explanation!.machines[0]!.reason;
+  t.match(await explained(), /crashed there/);
+  await core.sql`
+    INSERT INTO worker (id, endpoint_id, machine_id, version, state, desired, ended_at, failures)
+    SELECT 'old' || n, ${endpointId}, ${bad.machineId}, 0, 'STOPPED', 'DRAIN', now() + interval '1 s', 1 FROM generate_series(1, 40) n`;
+  // Whatever changes workers looks for rows that are too many.
+  bad.send({ workers: [{ workerId: next, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom' }] });
+  await waitFor('the rows that are too many to go', async () => (await core.sql`SELECT FROM worker WHERE id LIKE 'old%'`).length <= 20);
+  t.match(await explained(), /crashed/, 'crashes are not among them');
+  await core.sql`UPDATE worker SET retry_at = retry_at - interval '61 min', ended_at = now() WHERE endpoint_id = ${endpointId} AND state = 'UNHEALTHY'`;
+  await waitFor('an hour to be enough', async () => !/crashed/.test(await explained()));
+  await core.sql`UPDATE worker SET retry_at = now() WHERE id = ${next}`;
+  t.match(await explained(), /crashed/);
+  await call(core.clients.endpoints, 'restartEndpoint', { id: endpointId }, core.key);
+  await waitFor('the new version', async () => !/crashed/.test(await explained()));
+});
