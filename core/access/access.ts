@@ -46,14 +46,14 @@ export interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
 }
 
 export class Access {
-  /** Hash of the operator's key; undefined without one. */
+  /** The digits of the hash of the operator's key; undefined without one. */
   readonly #rootHash: Buffer | undefined;
   readonly #clock: Clock;
   readonly #callers: LookupCache<Caller>;
   readonly #endpoints: LookupCache<OwnedEndpoint>;
 
   constructor({ keys, endpoints, events, rootKey, clock }: AccessOptions) {
-    this.#rootHash = rootKey === '' ? undefined : hashKey(rootKey);
+    this.#rootHash = rootKey === '' ? undefined : Buffer.from(hashKey(rootKey));
     this.#clock = clock;
     const keyLookups = lookups<Caller>('key lookups', clock, async (hashes) => keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))));
     const endpointLookups = lookups<OwnedEndpoint>('endpoint lookups', clock, async (ids) => {
@@ -79,7 +79,8 @@ export class Access {
   check(apiKey: string, request: AccessRequest): Grant | Promise<Grant> {
     if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
     const hash = hashKey(apiKey);
-    const caller = this.#root(hash) ?? this.#callers.peek(hash.toString('hex'));
+    // The operator's key is never among the callers.
+    const caller = this.#callers.peek(hash) ?? this.#root(hash);
     const endpoint = request.endpointId === undefined ? undefined : this.#endpoints.peek(request.endpointId);
     const known = caller !== undefined && (request.endpointId === undefined || endpoint !== undefined);
     return known ? decide(request, caller, endpoint) : this.#load(hash, request);
@@ -89,18 +90,18 @@ export class Access {
   async caller(apiKey: string): Promise<Caller> {
     if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
     const hash = hashKey(apiKey);
-    const known = this.#root(hash) ?? await this.#callers.get(hash.toString('hex'));
+    const known = this.#root(hash) ?? await this.#callers.get(hash);
     if (!known.value) throw unauthorized();
     return known.value;
   }
 
-  #root(hash: Buffer): Cached<Caller> | undefined {
-    if (!this.#rootHash || !timingSafeEqual(hash, this.#rootHash)) return undefined;
+  #root(hash: string): Cached<Caller> | undefined {
+    if (!this.#rootHash || !timingSafeEqual(Buffer.from(hash), this.#rootHash)) return undefined;
     return { value: ROOT_CALLER, validUntilMs: this.#clock.monotonicMs() + GRANT_VALID_MS };
   }
 
-  async #load(hash: Buffer, request: AccessRequest): Promise<Grant> {
-    const caller = this.#root(hash) ?? await this.#callers.get(hash.toString('hex'));
+  async #load(hash: string, request: AccessRequest): Promise<Grant> {
+    const caller = this.#root(hash) ?? await this.#callers.get(hash);
     // An unknown key must not learn, nor cost, more than its own lookup.
     if (!caller.value) throw unauthorized();
     // PostgreSQL would refuse an id with a NUL, and with it the lookups of others in the same batch.

@@ -45,7 +45,8 @@ export async function createKey(
   const secret = newKeyText(random, request.scope);
   const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = request;
   const accountId = await ownerOf(context, caller, request);
-  const key = await keys.create({ id: base62(random, ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret), caller.keyId);
+  const hash = Buffer.from(hashKey(secret), 'hex');
+  const key = await keys.create({ id: base62(random, ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hash, caller.keyId);
   return { key, secret };
 }
 

@@ -1,5 +1,5 @@
 /** The text of keys: how they are made and how they are looked up. Only hashes are ever stored. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Scope } from '../domain/permission.ts';
 import type { Random } from '../runtime/clock.ts';
 
@@ -26,7 +26,7 @@ export function base62(random: Random, length: number): string {
   return text;
 }
 
-/** SHA-256 of a key. Keys carry enough chance that no slow hash is needed. */
-export function hashKey(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+/** SHA-256 of a key in hexadecimal digits: made as a text it costs a third of what its bytes would. Keys carry enough chance that no slow hash is needed. */
+export function hashKey(key: string): string {
+  return hash('sha256', key);
 }

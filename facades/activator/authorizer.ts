@@ -60,8 +60,8 @@ export class Authorizer {
   /** Whether an edge asks it something. */
   isAsked({ url = '', headers }: IncomingMessage): boolean {
     const key = headers[EDGE_KEY_HEADER];
-    return (url.startsWith(`${AUTHORIZE_PATH}/`) || url === AUTHORIZER_SETTINGS_PATH)
-      && typeof key === 'string' && timingSafeEqual(sha256(key), this.#expected);
+    return typeof key === 'string' && (url.startsWith(`${AUTHORIZE_PATH}/`) || url === AUTHORIZER_SETTINGS_PATH)
+      && timingSafeEqual(sha256(key), this.#expected);
   }
 
   /** Answers what it is asked. Never rejects. */
@@ -139,10 +139,10 @@ export class Authorizer {
 export function addAuthorizer(app: FastifyInstance, parts: AuthorizerParts): void {
   if (parts.edgeKey === '') return;
   const authorizer = new Authorizer(parts);
-  app.addHook('onRequest', async ({ raw }, reply) => {
-    if (!authorizer.isAsked(raw)) return;
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (!authorizer.isAsked(raw)) return done();
     reply.hijack();
-    await authorizer.answer(raw, reply.raw);
+    void authorizer.answer(raw, reply.raw);
   });
 }
 

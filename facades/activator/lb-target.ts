@@ -58,6 +58,7 @@ function target(endpointId: string, url: string, prefix: string): LbTarget {
 }
 
 function endpointOfHost(host: string | undefined, domains: readonly string[]): string | undefined {
+  if (domains.length === 0) return undefined;
   const [, id, domain] = /^([a-z0-9]{14})\.([a-z0-9.-]+?)\.?(?::\d+)?$/i.exec(host ?? '') ?? [];
   return id !== undefined && domains.includes(domain!.toLowerCase()) ? id.toLowerCase() : undefined;
 }

@@ -62,5 +62,7 @@ function logFault(error: CoreError, request: FastifyRequest, logger: Logger): vo
 
 /** The path without its query, which may hold a key. */
 export function pathOf(request: FastifyRequest): string {
-  return request.url.split('?', 1)[0] ?? '';
+  const { url } = request;
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
 }

@@ -53,6 +53,8 @@ export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
     done();
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
+    const whole = wholeBody(request.raw, request.bodyBytesMax);
+    if (whole) return done(null, whole);
     const limits = { bytesMax: request.bodyBytesMax, accountId: (request.caller as Caller | undefined)?.accountId ?? '' };
     new BodyReader(request.raw, limits, parts, (body) => done(null, body)).start(response(request));
   });
@@ -87,6 +89,17 @@ function response(request: { raw: IncomingMessage }): ServerResponse | undefined
 function announcedBytes(request: IncomingMessage): number {
   const { headers } = request;
   return headers['transfer-encoding'] === undefined && !isPacked(request) ? Number(headers['content-length'] ?? 0) : Infinity;
+}
+
+/** A small body all of which came with its headers, as most do: it needs no timers, no listeners and no room. Undefined: it has to be read. */
+function wholeBody(request: IncomingMessage, bytesMax: number): Buffer | undefined {
+  const announced = announcedBytes(request);
+  if (announced > Math.min(bytesMax, UNCOUNTED_BYTES_MAX) || request.readableLength !== announced) return undefined;
+  if (request.destroyed || request.headers.expect !== undefined) return undefined;
+  const body = request.read() as Buffer | null;
+  // Its end is still to come, which Node waits for.
+  request.resume();
+  return body ?? EMPTY;
 }
 
 class BodyReader {
