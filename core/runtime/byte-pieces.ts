@@ -16,6 +16,16 @@ export class BytePieces {
   #block: Buffer | undefined;
   #filled = 0;
 
+  /**
+   * `announced`: how many bytes are to come, where that is known and there is room for them. Many then go into their place as they come: joined at the end
+   * they would keep the process from everything else.
+   */
+  constructor(announced = 0) {
+    if (announced < BLOCK_BYTES) return;
+    this.#small = SMALL_MAX;
+    this.#pieces.push(this.#block = Buffer.allocUnsafeSlow(announced));
+  }
+
   /** Of all pieces. */
   get bytes(): number {
     return this.#bytes;
@@ -59,7 +69,7 @@ export class BytePieces {
       const copied = piece.copy(this.#block, this.#filled, at);
       at += copied;
       this.#filled += copied;
-      if (this.#filled === BLOCK_BYTES) this.#block = undefined;
+      if (this.#filled === this.#block.length) this.#block = undefined;
     }
   }
 }

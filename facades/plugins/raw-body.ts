@@ -108,7 +108,7 @@ class BodyReader {
   readonly #accountId: string;
   readonly #parts: BodyParts;
   readonly #done: (body: RawBody) => void;
-  readonly #pieces = new BytePieces();
+  #pieces = new BytePieces();
   /** Bytes as they came, which are others where the body is packed. */
   #sentBytes = 0;
   #unpacked: Unpacked | undefined;
@@ -149,9 +149,13 @@ class BodyReader {
 
   #beginWithRoom(bytes: number, begin: () => void): void {
     const { clock, timeouts, budget } = this.#parts;
+    const received = (): void => {
+      this.#pieces = new BytePieces(announcedBytes(this.#request) === bytes ? bytes : 0);
+      begin();
+    };
     const noRoom = (): void => this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
     this.#timer = clock.after(timeouts.totalMs, noRoom);
-    places.set(this.#request, budget.acquire(this.#accountId, bytes, begin));
+    places.set(this.#request, budget.acquire(this.#accountId, bytes, received));
   }
 
   #listen(): void {

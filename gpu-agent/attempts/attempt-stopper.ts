@@ -93,7 +93,7 @@ export class AttemptStopper {
     // One that must not begin what it has in hand does so when its job stops: it is killed instead, after the grace.
     if (!poll || !holding || holding.isFinal || holding.jobsToStop.length === 0) return;
     const jobsToStop = holding.takeJobsToStop();
-    poll.answer(Buffer.from(JSON.stringify({ jobsToStop }))).then((delivered) => {
+    poll.answer([Buffer.from(JSON.stringify({ jobsToStop }))]).then((delivered) => {
       if (!delivered) holding.putBackJobsToStop(jobsToStop);
     }, () => {});
   }

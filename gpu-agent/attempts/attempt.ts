@@ -31,7 +31,7 @@ export class Attempt {
   /** When it arrived here, or when its input did, by the steady clock. */
   waitingSinceMs: number;
   /** JSON text. Dropped once it was handed over. */
-  input: Buffer | undefined;
+  input: readonly Uint8Array[] | undefined;
   /** Where it is fetched to, or waits to be. Undefined: it came with the attempt. */
   room: { release(): void } | undefined;
   phase: AttemptPhase;
@@ -69,7 +69,7 @@ export class Attempt {
   /** The last value, while its worker may not know that it was taken; `before`: number of the chunk before it. Of workers that outlive the agent. */
   lastValue: { mark: string; before: number } | undefined;
 
-  constructor(options: { ref: AttemptRef; input: Buffer | undefined; s3Config: S3Config | undefined; nowMs: number; ahead?: boolean }) {
+  constructor(options: { ref: AttemptRef; input: readonly Uint8Array[] | undefined; s3Config: S3Config | undefined; nowMs: number; ahead?: boolean }) {
     this.ref = options.ref;
     this.key = attemptKey(options.ref);
     this.s3Config = options.s3Config;

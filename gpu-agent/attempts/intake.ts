@@ -50,7 +50,7 @@ export class Intake {
     const nowMs = clock.monotonicMs();
     for (const { ref, input, inputSize, s3Config, ahead, traceparent } of assignments) {
       if (!ref || this.#isKnown(ref)) continue;
-      const attempt = new Attempt({ ref, input, s3Config, nowMs, ahead });
+      const attempt = new Attempt({ ref, input: input && [input], s3Config, nowMs, ahead });
       if (traceparent !== undefined) attempt.trace = new AttemptTrace(this.#parts.tracing, traceparent, ref);
       table.add(attempt);
       const worker = pool.get(ref.workerId);

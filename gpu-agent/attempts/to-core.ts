@@ -29,5 +29,5 @@ export interface LargeToCore {
   /** Sends it as soon as its turn comes. */
   send(outcome: LargeOutcome): void;
   /** The input of an attempt. `gone`: core says that the attempt is not current any more. Rejects when it did not arrive. */
-  fetchInput(ref: AttemptRef): Promise<Buffer | 'gone'>;
+  fetchInput(ref: AttemptRef): Promise<readonly Uint8Array[] | 'gone'>;
 }

@@ -5,8 +5,8 @@ import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
 export interface JobParts {
   /** The job's id. */
   id: string;
-  /** JSON text of the input; `{}` is delivered as `{}`. */
-  input: Uint8Array;
+  /** JSON text of the input, in pieces as it came; `{}` is delivered as `{}`. */
+  input: readonly Uint8Array[];
   /** Storage settings, when the caller gave any. */
   s3Config: S3Config | undefined;
   /** Of a trace that is recorded. */
@@ -27,7 +27,7 @@ export interface OpenTake {
 
 /** A request that waits to hear which jobs to stop. */
 export interface OpenStopPoll {
-  answer(body: Buffer): Promise<boolean>;
+  answer(body: readonly Uint8Array[]): Promise<boolean>;
   empty(): void;
 }
 

@@ -1,16 +1,19 @@
-/** Composes what a job-take answers from raw bytes: the caller's input is never parsed or written again (docs/worker-protocol.md#job). */
+/** Composes what a job-take answers from raw bytes, in pieces: the caller's input is never parsed, written again or copied (docs/worker-protocol.md#job). */
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
 import type { JobParts } from '../attempts/worker-polls.ts';
 
+const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from(']');
+
 /** One job as JSON text: `{"id":…,"input":…,"s3Config":…}`. */
-export function composeJob(job: JobParts): Buffer {
-  return Buffer.concat(jobPieces(job));
+export function composeJob(job: JobParts): Uint8Array[] {
+  return jobPieces(job);
 }
 
 /** Several jobs as a JSON array. `withTraces`: each with the trace that it has. */
-export function composeJobs(jobs: readonly JobParts[], withTraces = false): Buffer {
-  const pieces = jobs.flatMap((job, index) => [Buffer.from(index === 0 ? '[' : ','), ...jobPieces(job, withTraces)]);
-  return Buffer.concat([...pieces, Buffer.from(']')]);
+export function composeJobs(jobs: readonly JobParts[], withTraces = false): Uint8Array[] {
+  return [...jobs.flatMap((job, index) => [index === 0 ? OPEN : COMMA, ...jobPieces(job, withTraces)]), CLOSE];
 }
 
 function jobPieces(job: JobParts, withTrace = false): Uint8Array[] {
@@ -18,7 +21,7 @@ function jobPieces(job: JobParts, withTrace = false): Uint8Array[] {
   const s3Config = job.s3Config ? `,"s3Config":${JSON.stringify(publicS3Config(job.s3Config))}` : '';
   const trace = withTrace && job.traceparent !== undefined ? `,"traceparent":${JSON.stringify(job.traceparent)}` : '';
   const tail = Buffer.from(`${s3Config}${trace}}`);
-  return [head, job.input, tail];
+  return [head, ...job.input, tail];
 }
 
 // The names of docs/api.md#s3-settings; settings the caller left out stay out.

@@ -183,7 +183,7 @@ class LinkTake implements HeldCall {
     if (this.close()) this.#answer({ flag: Answer.EMPTY });
   }
 
-  answer(body: Buffer): Promise<boolean> {
+  answer(body: readonly Uint8Array[]): Promise<boolean> {
     if (!this.close()) return Promise.resolve(false);
     return new Promise((resolve) => { this.#answer({ flag: Answer.DONE, body }, (error) => resolve(!error)); });
   }

@@ -1,5 +1,6 @@
 /** A request that is held open until there is something to say, or for at most 20 s (docs/worker-protocol.md#taking-jobs). */
 import type { ServerResponse } from 'node:http';
+import { bytesIn, smallJoined } from '../handler/frames.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
 /** How long a poll is held before it is answered 204, in milliseconds. The shortest client limit is 30 s. */
@@ -37,14 +38,18 @@ export class LongPoll {
   }
 
   /** Answers with a JSON body. Resolves to true once the operating system has all of it, to false when the client left before. */
-  answer(body: Buffer, headers?: Record<string, string>): Promise<boolean> {
+  answer(body: readonly Uint8Array[], headers?: Record<string, string>): Promise<boolean> {
     if (!this.#open) return Promise.resolve(false);
     this.#close();
     return new Promise((resolve) => {
       this.#response.once('finish', () => resolve(true));
       this.#response.once('close', () => resolve(this.#response.writableFinished));
       // The Python SDK wants exactly this content type (docs/worker-protocol.md#taking-jobs).
-      this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length, ...headers }).end(body);
+      this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytesIn(body), ...headers });
+      const writes = smallJoined(body);
+      const last = writes.pop();
+      for (const bytes of writes) this.#response.write(bytes);
+      this.#response.end(last);
     });
   }
 

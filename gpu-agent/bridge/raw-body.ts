@@ -22,9 +22,11 @@ export function bodyBudget(): MemoryBudget {
 /** The body of one of a worker's calls, as soon as there is room for it until the call is answered. Rejects when the worker leaves before. */
 export function readBody(stream: IncomingMessage, reply: ServerResponse, room: MemoryBudget, workerId: string): Promise<ResultBody> {
   return new Promise((resolve, reject) => {
-    const announced = Number(stream.headers['content-length'] ?? BODY_BYTES_MAX);
+    const length = stream.headers['content-length'];
+    const announced = Number(length ?? BODY_BYTES_MAX);
     const bytes = Math.min(Math.max(announced, BODY_BYTES_MIN), BODY_BYTES_MAX);
-    const place = room.acquire(workerId, bytes, () => receive(stream, resolve, reject));
+    const pieces = (): BytePieces => new BytePieces(length !== undefined && announced <= BODY_BYTES_MAX ? announced : 0);
+    const place = room.acquire(workerId, bytes, () => receive(stream, pieces(), resolve, reject));
     reply.once('close', () => {
       place.release();
       reject(new Error('the worker left before its call was answered'));
@@ -40,8 +42,7 @@ export function passBody(stream: IncomingMessage): Promise<undefined> {
 }
 
 /** One that is too large is read to its end without being kept, because the worker must get a proper answer. */
-function receive(stream: IncomingMessage, resolve: (body: ResultBody) => void, reject: (error: Error) => void): void {
-  const pieces = new BytePieces();
+function receive(stream: IncomingMessage, pieces: BytePieces, resolve: (body: ResultBody) => void, reject: (error: Error) => void): void {
   let bytes = 0;
   stream.on('data', (piece: Buffer) => {
     bytes += piece.length;

@@ -29,13 +29,14 @@ export interface Frame {
   body: Buffer;
 }
 
-/** One to write. Default: no flag, no name, no body. */
-export type NewFrame = Pick<Frame, 'call' | 'kind'> & Partial<Pick<Frame, 'flag' | 'name'>> & { body?: Uint8Array | string };
+/** One to write. Default: no flag, no name, no body. A body may come in pieces. */
+export type NewFrame = Pick<Frame, 'call' | 'kind'> & Partial<Pick<Frame, 'flag' | 'name'>> & { body?: readonly Uint8Array[] | string };
 
 const HEAD_BYTES = 12;
 const LENGTH_BYTES = 4;
 const NAME_BYTES_MAX = 600;
-const NOTHING = Buffer.alloc(0);
+/** Pieces of this size and more are written as they are: a copy of many megabytes would keep the process from everything else. Bytes. */
+const LARGE_PIECE_BYTES = 64 * 1024;
 
 /** Cuts what arrives into frames. */
 export class FrameReader {
@@ -98,25 +99,54 @@ export class FrameWriter {
   add({ call, kind, flag, name, body }: NewFrame, written?: (error?: Error | null) => void): void {
     if (this.#pieces.length === 0) this.#soon(() => this.#flush());
     const id = name ?? '';
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body ?? NOTHING;
+    const pieces = typeof body === 'string' ? [Buffer.from(body)] : body ?? [];
+    const bytes = bytesIn(pieces);
     const nameBytes = Buffer.byteLength(id);
     const head = Buffer.allocUnsafe(HEAD_BYTES + nameBytes);
-    head.writeUInt32BE(HEAD_BYTES - LENGTH_BYTES + nameBytes + bytes.length, 0);
+    head.writeUInt32BE(HEAD_BYTES - LENGTH_BYTES + nameBytes + bytes, 0);
     head.writeUInt32BE(call, 4);
     head[8] = kind;
     head[9] = flag ?? 0;
     head.writeUInt16BE(nameBytes, 10);
     head.write(id, HEAD_BYTES);
     this.#pieces.push(head);
-    if (bytes.length > 0) this.#pieces.push(bytes);
+    for (const piece of pieces) if (piece.length > 0) this.#pieces.push(piece);
     if (written) this.#waiting.push(written);
   }
 
   #flush(): void {
-    const pieces = this.#pieces;
+    const writes = smallJoined(this.#pieces);
     const waiting = this.#waiting;
     this.#pieces = [];
     this.#waiting = [];
-    this.#sink.write(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), (error) => { for (const written of waiting) written(error); });
+    const last = writes.pop()!;
+    for (const bytes of writes) this.#sink.write(bytes, () => {});
+    this.#sink.write(last, (error) => { for (const written of waiting) written(error); });
   }
+}
+
+/** The same bytes: pieces in a row become one as long as all of it is small, because a write costs more than such a copy. */
+export function smallJoined(pieces: readonly Uint8Array[]): Uint8Array[] {
+  const joined: Uint8Array[] = [];
+  let row: Uint8Array[] = [];
+  let bytes = 0;
+  const end = (): void => {
+    if (row.length > 0) joined.push(row.length === 1 ? row[0]! : Buffer.concat(row, bytes));
+    row = [];
+    bytes = 0;
+  };
+  for (const piece of pieces) {
+    if (bytes + piece.length > LARGE_PIECE_BYTES) end();
+    row.push(piece);
+    bytes += piece.length;
+  }
+  end();
+  return joined;
+}
+
+/** Of all pieces. */
+export function bytesIn(pieces: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const { length } of pieces) bytes += length;
+  return bytes;
 }

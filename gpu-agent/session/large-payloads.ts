@@ -59,10 +59,10 @@ export class LargePayloads implements LargeToCore {
     }
   }
 
-  /** The input of an attempt, or `gone` when core says that the attempt is not current. */
-  async fetchInput(ref: AttemptRef): Promise<Buffer | 'gone'> {
+  /** The input of an attempt in pieces, or `gone` when core says that the attempt is not current. */
+  async fetchInput(ref: AttemptRef): Promise<readonly Uint8Array[] | 'gone'> {
     const isGone = (error: unknown): boolean => (error as { code?: number }).code === status.NOT_FOUND;
-    const fetch = async (): Promise<Buffer> => {
+    const fetch = async (): Promise<readonly Uint8Array[]> => {
       if (!this.#link) throw new Error('there is no session');
       return fetchOnce(this.#link, ref);
     };
@@ -92,14 +92,14 @@ export class LargePayloads implements LargeToCore {
   }
 }
 
-function fetchOnce(link: CoreLink, ref: AttemptRef): Promise<Buffer> {
+function fetchOnce(link: CoreLink, ref: AttemptRef): Promise<readonly Uint8Array[]> {
   const { client, metadata } = link.side();
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     const call = client.fetchInput({ ref }, metadata);
     call.on('data', (response: FetchInputResponse) => pieces.push(response.piece));
     call.on('error', reject);
-    call.on('end', () => resolve(Buffer.concat(pieces)));
+    call.on('end', () => resolve(pieces));
   });
 }
 

@@ -7,8 +7,8 @@ const size = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 4_000, m
 const sizes = fc.array(size, { maxLength: 60 });
 
 t.test('whatever the sizes, all bytes in order', async () => {
-  fc.assert(fc.property(sizes, sizes, (first, second) => {
-    const pieces = new BytePieces();
+  fc.assert(fc.property(sizes, sizes, fc.boolean(), (first, second, isAnnounced) => {
+    const pieces = new BytePieces(isAnnounced ? first.reduce((sum, next) => sum + next, 0) : 0);
     for (const list of [first, second]) {
       const whole = Buffer.from(Array.from({ length: list.reduce((sum, next) => sum + next, 0) }, (_, at) => at % 251));
       let at = 0;
@@ -29,4 +29,14 @@ t.test('a million pieces of one byte, and none', async (t) => {
   for (let at = 0; at < 1_000; at += 1) pieces.add(Buffer.alloc(0));
   t.ok(pieces.held <= 18, 'empty pieces take nothing');
   t.equal(pieces.take().length, 0);
+});
+
+t.test('bytes that were announced lie in one piece of memory from the beginning', async (t) => {
+  const pieces = new BytePieces(200_000);
+  for (let at = 0; at < 4; at += 1) {
+    pieces.add(Buffer.alloc(50_000, at));
+    t.equal(pieces.held, 1);
+  }
+  const all = pieces.take();
+  t.same([all.length, all.buffer.byteLength, all[0], all[199_999]], [200_000, 200_000, 0, 3]);
 });

@@ -12,8 +12,8 @@ async function fetching(t: Test) {
   const agent = await wired(t);
   await agent.desire({ w: 'e', other: 'o' });
   const asked: { jobId: string; arrive(): void }[] = [];
-  const fetchInput = ({ jobId }: { jobId: string }): Promise<Buffer> => (
-    new Promise((resolve) => { asked.push({ jobId, arrive: () => resolve(Buffer.from('{}')) }); }));
+  const fetchInput = ({ jobId }: { jobId: string }): Promise<Buffer[]> => (
+    new Promise((resolve) => { asked.push({ jobId, arrive: () => resolve([Buffer.from('{}')]) }); }));
   const intake = new Intake({ ...agent, large: { fetchInput } });
   const assign = (workerId: string, jobs: readonly string[], inputSize: number): void => {
     intake.assign(jobs.map((job) => ({ ref: agent.refOf(job, workerId), input: undefined, inputSize, s3Config: undefined, ahead: false })));

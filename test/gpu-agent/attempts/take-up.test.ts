@@ -32,7 +32,7 @@ async function leave(t: Test, live: (keeper: Keeper, attempt: Attempt, worker: W
   const keeper = new Keeper(log);
   log.run(run);
   keeper.worker(worker);
-  const attempt = new Attempt({ ref, input: Buffer.from('{}'), s3Config: undefined, nowMs: 0 });
+  const attempt = new Attempt({ ref, input: [Buffer.from('{}')], s3Config: undefined, nowMs: 0 });
   await keeper.handed(worker, [attempt]);
   attempt.phase = 'handed';
   await live(keeper, attempt, worker);

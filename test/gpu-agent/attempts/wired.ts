@@ -102,9 +102,9 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
 /** A request of a worker that is held open. */
 function fakePoll({ told, delivered, onClosed }: { told: string[]; delivered: boolean; onClosed(): void }) {
   return {
-    answer: async (body: Buffer): Promise<boolean> => {
+    answer: async (body: readonly Uint8Array[]): Promise<boolean> => {
       onClosed();
-      if (delivered) told.push(body.toString());
+      if (delivered) told.push(String(Buffer.concat(body)));
       return delivered;
     },
     empty: onClosed,

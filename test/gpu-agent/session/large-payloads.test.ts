@@ -105,7 +105,7 @@ t.test('an input comes in pieces, is tried again, or is gone', async (t) => {
     },
   });
   large.up(core);
-  t.equal(String(await large.fetchInput(refOf('a'))), '{"a":1}');
+  t.same((await large.fetchInput(refOf('a')) as Buffer[]).map(String), ['{"a"', ':1}']);
   t.equal(tries, 2);
   t.equal(await large.fetchInput(refOf('gone')), 'gone');
   t.equal(tries, 3, 'what core does not know is not asked again');
