@@ -118,7 +118,7 @@ const cuda: Filter = (machine, request) => {
 const gpuType: Filter = (machine, request) => {
   if (request.gpuCount === 0) return undefined;
   if (machine.gpus.some((gpu) => rankOf(gpu, request) !== undefined)) return undefined;
-  const short = machine.gpus.find(({ shortGb, ...gpu }) => shortGb !== undefined && rankOf(gpu, request) !== undefined);
+  const short = machine.gpus.find(({ shortGb, name, migProfile }) => shortGb !== undefined && rankOf({ name, migProfile }, request) !== undefined);
   if (short) return no('GPU_MEMORY', `its ${short.name} has ${short.shortGb} GB of memory, and the type has ${gpuMemoryGb(short.name)}`);
   const names = new Set(machine.gpus.map((gpu) => gpu.name));
   return names.size === 0 ? no('NO_GPU', 'it has no GPU') : no('OTHER_GPUS', `none of its GPUs (${[...names].join(', ')}) is asked for`);
@@ -170,10 +170,8 @@ const sizeRoom: Filter = (machine, request) => {
   return no('SIZE_TAKEN', `${request.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`);
 };
 
-const calm: Filter = ({ crashes }) => {
-  if (crashes === undefined || crashes.retryMs === 0) return undefined;
-  return no('CRASHES', `${crashText(crashes)}; it is tried there again in ${Math.ceil(crashes.retryMs / 1_000)} s`);
-};
+const calm: Filter = ({ crashes }) => (crashes === undefined || crashes.retryMs === 0 ? undefined
+  : no('CRASHES', `${crashText(crashes)}; it is tried there again in ${Math.ceil(crashes.retryMs / 1_000)} s`));
 
 /** What cannot pass by waiting, in the order in which a person would ask. */
 const NEVER: readonly Filter[] = [location, volume, program, cuda, gpuType, gpuCount, handover, anySlot, size];
@@ -265,17 +263,19 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
   return best && { rank: best.rank, gpuUuids: best.gpuUuids.slice(0, gpuCount), spare: best.gpuUuids.length - gpuCount };
 }
 
-/** Places that were looked up, by the list of preferences: a decision asks for those of all GPUs of all machines several times. */
-const ranks = new WeakMap<readonly string[], Map<string, number | undefined>>();
+/** Places that were looked up, by the list of preferences, name and profile: a decision asks for those of all GPUs of all machines several times. */
+const ranks = new WeakMap<readonly string[], Map<string, Map<string, number | undefined>>>();
 
 /** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
-export function rankOf({ name, migProfile, shortGb }: PlacementGpu, { gpuIds }: PlacementRequest): number | undefined {
+export function rankOf({ name, migProfile, shortGb }: Pick<PlacementGpu, 'name' | 'migProfile' | 'shortGb'>, { gpuIds }: PlacementRequest): number | undefined {
   if (shortGb !== undefined && gpuIds.some((id) => !id.startsWith('-'))) return undefined;
-  let known = ranks.get(gpuIds);
-  if (!known) ranks.set(gpuIds, known = new Map());
-  const key = `${name}\n${migProfile}`;
-  if (!known.has(key)) known.set(key, findRank(name, migProfile, gpuIds));
-  return known.get(key);
+  let named = ranks.get(gpuIds);
+  if (!named) ranks.set(gpuIds, named = new Map());
+  let known = named.get(name);
+  if (!known) named.set(name, known = new Map());
+  // No text is put together for it: that and its hash would cost more than all else here.
+  if (!known.has(migProfile)) known.set(migProfile, findRank(name, migProfile, gpuIds));
+  return known.get(migProfile);
 }
 
 function findRank(name: string, migProfile: string, gpuIds: readonly string[]): number | undefined {

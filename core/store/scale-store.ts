@@ -244,7 +244,8 @@ function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before
       return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
     },
     commit: async (decision, newId) => {
-      const changes = await commit({ sql, fleet, written }, endpoint, decision, newId);
+      const machines = new Map([...sample.demand.workers, ...fleet.workersOf(endpoint.id)].map((worker) => [worker.id, worker.machineId]));
+      const changes = await commit({ sql, written, machines }, endpoint, decision, newId);
       fleet.apply(decision);
       return changes;
     },
@@ -264,15 +265,17 @@ async function machinesWithout(
 }
 
 async function commit(
-  { sql, written }: TurnContext, { id: endpointId, version }: EndpointSample['endpoint'], { actions }: Decision, newId: () => string,
+  { sql, written, machines }: Pick<TurnContext, 'sql' | 'written'> & { machines: ReadonlyMap<string, string> },
+  { id: endpointId, version }: EndpointSample['endpoint'], { actions }: Decision, newId: () => string,
 ): Promise<TurnChanges> {
   const idsOf = (what: string): string[] => actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
   const retired = idsOf('RETIRE');
   if (retired.length > 0) await sql`UPDATE worker SET desired = 'GONE', ended_at = now() WHERE id = ANY(${retired}) AND ended_at IS NULL`;
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
   const woken = await wakeStandbys(sql, idsOf('WAKE'));
-  const drained = await drainWorkers(sql, idsOf('DRAIN'));
-  const preempted = await drainWorkers(sql, idsOf('PREEMPT'), endpointId);
+  const drained = idsOf('DRAIN').map((id) => ({ id, machineId: machines.get(id)! }));
+  written.drain(idsOf('DRAIN'));
+  const preempted = await preemptWorkers(sql, idsOf('PREEMPT'), endpointId);
   const added = actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, id: newId() }] : []));
   await evictStandbys(sql, added.flatMap(({ evicted }) => evicted));
   written.add(added.map(({ id, ...action }) => ({ endpointId, version, id, action })));
@@ -281,8 +284,8 @@ async function commit(
   return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
 }
 
-/** `gaveWayTo`: the endpoint that needs what they have; empty: none does. */
-async function drainWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo = ''): Promise<{ id: string; machineId: string }[]> {
+/** `gaveWayTo`: the endpoint that needs what they have. */
+async function preemptWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo: string): Promise<{ id: string; machineId: string }[]> {
   if (workerIds.length === 0) return [];
   const [, drained] = await Promise.all([lockPlacement(sql), sql<{ id: string; machineId: string }[]>`
     UPDATE worker SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')

@@ -6,6 +6,7 @@ import type { Decision, DecisionSample, WorkerAction } from '../domain/scale-dec
 import type { Sql } from './database.ts';
 import { logDecisions, noteDecisions } from './scale-log-rows.ts';
 import type { LoggedTurn, NotedTurn } from './scale-log-rows.ts';
+import { lockPlacement } from './standby-rows.ts';
 
 /** A worker that is to be. */
 interface AddedWorker {
@@ -18,6 +19,7 @@ interface AddedWorker {
 export class TurnWrites {
   readonly #sql: Sql;
   #added: AddedWorker[] = [];
+  #drained: string[] = [];
   #logged: LoggedTurn[] = [];
   #noted: NotedTurn[] = [];
 
@@ -27,6 +29,10 @@ export class TurnWrites {
 
   add(workers: readonly AddedWorker[]): void {
     this.#added.push(...workers);
+  }
+
+  drain(workerIds: readonly string[]): void {
+    this.#drained.push(...workerIds);
   }
 
   log(endpointId: string, decision: Decision, sample: DecisionSample): void {
@@ -55,6 +61,15 @@ export class TurnWrites {
   async all(): Promise<void> {
     const [logged, noted] = [this.#logged, this.#noted];
     [this.#logged, this.#noted] = [[], []];
-    await Promise.all([this.workers(), logDecisions(this.#sql, logged), noteDecisions(this.#sql, noted)]);
+    await Promise.all([this.workers(), logDecisions(this.#sql, logged), noteDecisions(this.#sql, noted), this.#drains()]);
+  }
+
+  /** Under the placement lock, as somebody may ask one of them to give way just now; last of all, so that turns which place nothing hold it for no longer. */
+  async #drains(): Promise<void> {
+    const drained = this.#drained;
+    this.#drained = [];
+    if (drained.length === 0) return;
+    await Promise.all([lockPlacement(this.#sql), this.#sql`
+      UPDATE worker SET desired = 'DRAIN', desired_at = now() WHERE id = ANY(${drained}) AND desired IN ('RUN', 'FREEZE')`]);
   }
 }

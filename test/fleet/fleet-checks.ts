@@ -62,7 +62,8 @@ export function checkExplanation({ summary, queued, workers, limits }: EndpointE
   const wrong = (what: string): string[] => [`an explanation ${what}: ${summary}`];
   if (queued === 0) return [];
   if (/\d+ of \d+ workers? starts?/.test(summary) && count('STARTING') === 0) return wrong('speaks of starting workers where none is');
-  if (/crashed/.test(summary) && count('CRASHED') === 0 && !/starts? /.test(summary)) return wrong('speaks of crashed workers where none is');
+  // Why a machine waits is told of it when its workers have been replaced, too.
+  if (/crashed(?! there)/.test(summary) && count('CRASHED') === 0 && !/starts? /.test(summary)) return wrong('speaks of crashed workers where none is');
   if (/are busy or going|is busy or going/.test(summary) && workers.some(({ state }) => state === 'IDLE')) return wrong('forgets an idle worker');
   if (/workersMax is/.test(summary) && limits.every(({ limit }) => limit !== 'WORKERS_MAX')) return wrong('names a limit that does not bind');
   const named = /No worker can ever start|find no place|start|crash|busy|not connected|the scaler says|workersMax|workers_max/.test(summary);

@@ -63,12 +63,15 @@ export function wins({ delay, slo }: Match): boolean {
 export function matchTable(all: readonly Match[]): string {
   const percent = (part: number, whole: number): string => `${Math.round((part / whole) * 100)} %`;
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
-  const rows = all.map(({ shape, jobs, target, delay, slo }) => [
-    shape, String(jobs), `${target} s`, seconds(delay.p95WaitMs), seconds(slo.p95WaitMs), percent(slo.p95WaitMs, delay.p95WaitMs),
-    String(Math.round(delay.gpuSeconds)), String(Math.round(slo.gpuSeconds)), percent(slo.gpuSeconds, delay.gpuSeconds),
-    String(Math.round(delay.starts)), String(Math.round(slo.starts)),
-  ]);
-  const head = ['load', 'jobs', 'target', 'p95 wait: QUEUE_DELAY', 'SLO', '', 'GPU seconds: QUEUE_DELAY', 'SLO', '', 'starts: QUEUE_DELAY', 'SLO'];
+  const rows = all.map((match) => {
+    const { shape, jobs, target, delay, slo } = match;
+    return [
+      shape, String(jobs), `${target} s`, seconds(delay.p95WaitMs), seconds(slo.p95WaitMs), percent(slo.p95WaitMs, delay.p95WaitMs),
+      String(Math.round(delay.gpuSeconds)), String(Math.round(slo.gpuSeconds)), percent(slo.gpuSeconds, delay.gpuSeconds),
+      String(Math.round(delay.starts)), String(Math.round(slo.starts)), wins(match) ? 'yes' : 'NO',
+    ];
+  });
+  const head = ['load', 'jobs', 'target', 'p95 wait: QUEUE_DELAY', 'SLO', '', 'GPU seconds: QUEUE_DELAY', 'SLO', '', 'starts: QUEUE_DELAY', 'SLO', 'met'];
   const widths = head.map((text, column) => Math.max(text.length, ...rows.map((row) => row[column]!.length)));
   return [head, ...rows].map((row) => row.map((text, column) => text.padStart(widths[column]!)).join('  ')).join('\n');
 }

@@ -58,6 +58,7 @@ for (const [what, given, scalerValue, wanted, reason] of ROWS) {
 // Seeds that the scaler was not made with.
 t.test('against QUEUE_DELAY: as many GPU seconds for half the wait, or 70 % of them for no longer waits', async (t) => {
   const usual = matches([41, 42, 43]);
+  t.same(usual.map(({ shape }) => shape), ['burst', 'diurnal', 'trickle', 'ramp']);
   for (const match of usual) t.ok(match.slo.p95WaitMs <= match.target * 1_100, `${match.shape}: the target is kept, but for chance`);
   for (const match of [...usual, ...matches([44], LARGE_MODEL)]) t.ok(wins(match), JSON.stringify(match));
 });
