@@ -87,7 +87,7 @@ export class SessionInbox {
       if (this.#options.pool.release(outcome)) this.#measure(outcome);
       const workerId = message.ref!.workerId;
       if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onProven(workerId);
-      void this.#record(outcome, workerId);
+      this.#record(outcome, workerId);
     }
   }
 
@@ -106,16 +106,30 @@ export class SessionInbox {
     else if (executionMs !== undefined) this.#options.times.learn(endpointId, executionMs);
   }
 
-  /** Never rejects. */
-  async #record(outcome: AttemptOutcome, workerId: string): Promise<void> {
+  /** Without async functions: thousands of these wait for a commit at a time, and each collection of young objects copies all that waits. */
+  #record(outcome: AttemptOutcome, workerId: string): void {
+    const { arriving, attempts, outbox } = this.#options;
     const id = attemptId(outcome);
-    this.#options.arriving.add(id);
+    const bytes = outcome.output?.length ?? 0;
+    arriving.add(id);
+    const over = (): void => {
+      this.#count(-1, -bytes);
+      arriving.delete(id);
+      if (!this.#ended.signal.aborted) outbox.ackOutcome(refOf({ ...outcome, workerId }));
+    };
+    const write = (): Promise<unknown> => attempts.recordOutcome(outcome);
+    const failed = (error: unknown): void => {
+      const { endpointId, jobId, attempt, machineId } = outcome;
+      void this.#tryAgain({ endpointId, jobId, attempt, workerId, machineId }, error, write).then(over);
+    };
+    const begin = (): void => {
+      this.#count(1, bytes);
+      if (this.#ended.signal.aborted) over();
+      else write().then(over, failed);
+    };
     const chunks = this.#chunks.written(outcome);
-    if (chunks) await chunks;
-    const { endpointId, jobId, attempt, machineId } = outcome;
-    await this.#write({ endpointId, jobId, attempt, workerId, machineId }, outcome.output?.length ?? 0, () => this.#options.attempts.recordOutcome(outcome));
-    this.#options.arriving.delete(id);
-    if (!this.#ended.signal.aborted) this.#options.outbox.ackOutcome(refOf({ ...outcome, workerId }));
+    if (chunks) void chunks.then(begin);
+    else begin();
   }
 
   /** Writes until it succeeds or the session is over. `ids`: what it is about, for the log. Never rejects. */
@@ -123,6 +137,16 @@ export class SessionInbox {
     this.#count(1, bytes);
     await this.#tryUntilWritten(ids, write);
     this.#count(-1, -bytes);
+  }
+
+  /** Goes on after a first try that failed. Never rejects. */
+  #tryAgain(ids: object, failure: unknown, write: () => Promise<unknown>): Promise<unknown> {
+    let hasFailed = false;
+    return this.#tryUntilWritten(ids, () => {
+      if (hasFailed) return write();
+      hasFailed = true;
+      return Promise.reject(failure as Error);
+    });
   }
 
   /** False: the session is over. */

@@ -82,12 +82,19 @@ export class RecordOutcomes {
   }
 
   /** See AttemptCalls.recordOutcome. OverloadError: too much waits already; say it again later. */
-  async record(outcome: AttemptOutcome): Promise<RecordResult> {
-    const known = this.#rules(outcome.endpointId);
-    const rules = known instanceof Promise ? await known : known;
+  record(outcome: AttemptOutcome): Promise<RecordResult> {
+    const rules = this.#rules(outcome.endpointId);
+    return rules instanceof Promise ? rules.then((known) => this.#check(outcome, known)) : this.#check(outcome, rules);
+  }
+
+  /** Many wait for one commit: what is known at once is done at once, so that each has one promise. */
+  #check(outcome: AttemptOutcome, rules: Rules): Promise<RecordResult> {
     const checked = this.#options.checks.run(rules.accountId, outcome.output?.length ?? 0, soundOutcome(outcome));
-    const entry = entryOf(checked instanceof Promise ? await checked : checked, rules);
-    return await this.#budget.hold(entry.output?.length ?? 0, () => this.#batcher.add(entry));
+    return checked instanceof Promise ? checked.then((sound) => this.#add(entryOf(sound, rules))) : this.#add(entryOf(checked, rules));
+  }
+
+  #add(entry: OutcomeEntry): Promise<RecordResult> {
+    return this.#budget.hold(entry.output?.length ?? 0, () => this.#batcher.add(entry));
   }
 
   #rules(endpointId: string): Rules | Promise<Rules> {

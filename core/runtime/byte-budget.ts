@@ -12,14 +12,13 @@ export class ByteBudget {
     this.#max = max;
   }
 
-  /** Holds `bytes` while `work` runs. OverloadError: the budget is spent. A single holder may be larger than the budget. */
-  async hold<Result>(bytes: number, work: () => Promise<Result>): Promise<Result> {
-    if (this.#used > 0 && this.#used + bytes > this.#max) throw new OverloadError(this.#name);
+  /** Holds `bytes` while `work` runs, which must not throw. OverloadError: the budget is spent. A single holder may be larger than the budget. */
+  hold<Result>(bytes: number, work: () => Promise<Result>): Promise<Result> {
+    if (this.#used > 0 && this.#used + bytes > this.#max) return Promise.reject(new OverloadError(this.#name));
     this.#used += bytes;
-    try {
-      return await work();
-    } finally {
-      this.#used -= bytes;
-    }
+    const give = (): void => { this.#used -= bytes; };
+    const result = work();
+    result.then(give, give);
+    return result;
   }
 }

@@ -40,12 +40,12 @@ interface PostedResult {
   goesOn?: boolean;
 }
 
-/** A result or a progress value of a worker's job. Resolves when it is safe. */
-export async function postResult(parts: BridgeParts, worker: Worker, jobId: string, result: PostedResult): Promise<void> {
+/** A result or a progress value of a worker's job. Resolves when it is safe. Many wait for core at a time, so none takes more promises than it needs. */
+export function postResult(parts: BridgeParts, worker: Worker, jobId: string, result: PostedResult): Promise<void> {
   const attempt = parts.holdings.get(worker.id)?.of(jobId);
   // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
-  const isProgress = attempt && await accept(parts, worker, attempt, result) === 'progress';
-  if (!isProgress) await withheld(parts, worker);
+  if (!attempt) return withheld(parts, worker) ?? Promise.resolve();
+  return accept(parts, worker, attempt, result).then((kind) => (kind === 'progress' ? undefined : withheld(parts, worker)));
 }
 
 /** Answered once all of them are safe; sending all again after a failure changes nothing. */
@@ -65,42 +65,56 @@ function registerBatch(app: FastifyInstance, prefix: string, parts: BridgeParts)
   });
 }
 
-async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, posted: PostedResult): Promise<'progress' | 'result'> {
-  const { body, isStream, goesOn } = posted;
+function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, posted: PostedResult): Promise<'progress' | 'result'> {
+  const { body } = posted;
   attempt.named(parts.clock.monotonicMs());
-  const result = await parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
-  if (result.kind === 'ignored' || result.kind === 'progress') {
-    if (attempt.phase === 'ended') return 'progress';
-    if (result.kind === 'ignored') parts.logger.warn({ ...attempt.ref, reason: result.why }, 'progress value dropped');
-    else if (!attempt.stop) parts.toCore.addProgress({ ref: attempt.ref, output: result.output });
-    return 'progress';
-  }
-  if (attempt.phase !== 'ended') {
-    // Before the attempt ends, so that no other job can take its place.
-    if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
-    const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, { output: result.output, isStream });
-    if (!gap) await finish(parts, attempt, result, goesOn);
-    else if (attempt.leftOut !== undefined) await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
-    // Another attempt streams all of it.
-    else await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
-  }
-  return 'result';
+  const read = parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
+  // Never at once: a value that came before it takes as long.
+  return Promise.resolve(read).then((result) => settle(parts, worker, attempt, { ...posted, result }));
 }
 
-/** A worker that must not begin another job is ended as soon as its last result is safe, and waits for its answer until then. */
-async function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void> {
+async function settleProgress({ logger, toCore }: BridgeParts, attempt: Attempt, result: Result & { kind: 'ignored' | 'progress' }): Promise<'progress'> {
+  if (attempt.phase === 'ended') return 'progress';
+  if (result.kind === 'ignored') logger.warn({ ...attempt.ref, reason: result.why }, 'progress value dropped');
+  else if (!attempt.stop) toCore.addProgress({ ref: attempt.ref, output: result.output });
+  return 'progress';
+}
+
+function settle(parts: BridgeParts, worker: Worker, attempt: Attempt, read: PostedResult & { result: Result }): Promise<'progress' | 'result'> {
+  const { result, isStream, goesOn } = read;
+  if (result.kind === 'ignored' || result.kind === 'progress') return settleProgress(parts, attempt, result);
+  if (attempt.phase === 'ended') return Promise.resolve('result');
+  // Before the attempt ends, so that no other job can take its place.
+  if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
+  const mayHaveGap = result.kind === 'completed' && (attempt.leftOut !== undefined || mayMiss(attempt, isStream));
+  const safe = mayHaveGap ? finishUnlessGap(parts, worker, attempt, { result, goesOn }) : finish(parts, attempt, result, goesOn);
+  return safe.then(() => 'result');
+}
+
+async function finishUnlessGap(
+  parts: BridgeParts, worker: Worker, attempt: Attempt, { result, goesOn }: { result: Result & { kind: 'completed' }; goesOn: boolean | undefined },
+): Promise<void> {
+  if (!await hasGap(parts, worker, attempt, result.output)) await finish(parts, attempt, result, goesOn);
+  else if (attempt.leftOut !== undefined) await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
+  // Another attempt streams all of it.
+  else await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
+}
+
+/** A worker that must not begin another job is ended as soon as its last result is safe, and waits for its answer until then. Undefined: it may go on. */
+function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void> | undefined {
   const holding = holdings.get(worker.id);
-  if (!holding?.isFinal) return;
+  if (!holding?.isFinal) return undefined;
   if (holding.size === 0) pool.kill(worker, { state: WorkerState.STOPPED, reason: 'It is replaced.' });
-  await worker.over;
+  return worker.over;
+}
+
+/** Values may be missing among the chunks. */
+function mayMiss(attempt: Attempt, isStream: boolean): boolean {
+  return attempt.missed !== undefined && (isStream || attempt.yielded > 0);
 }
 
 /** A value is neither among the chunks nor, where the worker aggregates, in the list of all that its generator yielded. */
-async function hasGap(
-  parts: BridgeParts, worker: Worker, attempt: Attempt, { output, isStream }: { output: Buffer | undefined; isStream: boolean },
-): Promise<boolean> {
-  const mayMiss = attempt.missed !== undefined && (isStream || attempt.yielded > 0);
-  if (attempt.leftOut === undefined && !mayMiss) return false;
+async function hasGap(parts: BridgeParts, worker: Worker, attempt: Attempt, output: Buffer | undefined): Promise<boolean> {
   if (output === undefined) return true;
   // A worker that does not aggregate brings an empty list.
   const least = Math.max(1, attempt.yielded);

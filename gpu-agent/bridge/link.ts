@@ -97,7 +97,7 @@ class WorkerLink {
       if (this.#worker.hasEnded) return void this.#socket.destroy();
       this.#count(bytesOf(frame));
       if (frame.kind === FrameKind.TAKE) void this.#take(frame);
-      else void this.#post(frame);
+      else this.#post(frame);
     }
   }
 
@@ -117,33 +117,37 @@ class WorkerLink {
     });
   }
 
-  /** Never rejects. */
-  async #post(frame: Frame): Promise<void> {
+  /** Without async functions for results: thousands of them wait for core at a time, and each collection of young objects copies all that waits. */
+  #post(frame: Frame): void {
     this.#arriving.posts += 1;
-    try {
-      await this.#do(frame);
-    } catch (error) {
+    const over = (flag: number, written?: Written): void => {
+      this.#arriving.posts -= 1;
+      this.#answer(frame, { flag }, written);
+    };
+    const failed = (error: unknown): void => {
       // It is posted instead.
       this.#parts.logger.error({ err: error, workerId: this.#worker.id }, 'a call of a worker failed');
-      this.#answer(frame, { flag: Answer.FAILED });
+      over(Answer.FAILED);
+    };
+    const { kind, flag, name, body: bytes } = frame;
+    const isResult = kind === FrameKind.RESULT || kind === FrameKind.PROGRESS;
+    if (!isResult) return void this.#value(frame).then((written) => over(Answer.DONE, written), failed);
+    try {
+      postResult(this.#parts, this.#worker, name, { body: { bytes }, isStream: flag === 1, goesOn: true }).then(() => over(Answer.DONE), failed);
+    } catch (error) {
+      failed(error);
     }
-    this.#arriving.posts -= 1;
   }
 
-  async #do(frame: Frame): Promise<void> {
-    const { kind, flag, name, body: bytes } = frame;
+  /** What is to be called once its answer is written. */
+  async #value({ kind, name, body: bytes }: Frame): Promise<Written | undefined> {
     const parts = this.#parts;
     const worker = this.#worker;
-    const done = { flag: Answer.DONE };
-    if (kind === FrameKind.RESULT || kind === FrameKind.PROGRESS) {
-      await postResult(parts, worker, name, { body: { bytes }, isStream: flag === 1, goesOn: true });
-      return this.#answer(frame, done);
-    }
     if (kind !== FrameKind.VALUE) throw new Error(`there is no call ${kind}`);
     const attempt = worker.outlives ? parts.holdings.get(worker.id)?.of(name) : undefined;
     if (attempt) parts.keeper.begun(attempt);
     const kept = await postValue(parts, worker, name, { bytes });
-    this.#answer(frame, done, kept && ((error) => { if (!error) parts.keeper.answered(kept); }));
+    return kept && ((error) => { if (!error) parts.keeper.answered(kept); });
   }
 
   #answer(frame: Frame, answer: LinkAnswer, written?: Written): void {
