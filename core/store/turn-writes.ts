@@ -7,6 +7,7 @@ import type { Sql } from './database.ts';
 import { logDecisions, noteDecisions } from './scale-log-rows.ts';
 import type { LoggedTurn, NotedTurn } from './scale-log-rows.ts';
 import { lockPlacement } from './standby-rows.ts';
+import { lockedInOrder } from './worker-order.ts';
 
 /** A worker that is to be. */
 interface AddedWorker {
@@ -69,7 +70,8 @@ export class TurnWrites {
     const drained = this.#drained;
     this.#drained = [];
     if (drained.length === 0) return;
+    const going = lockedInOrder(this.#sql, this.#sql`id = ANY(${drained}) AND desired IN ('RUN', 'FREEZE')`);
     await Promise.all([lockPlacement(this.#sql), this.#sql`
-      UPDATE worker SET desired = 'DRAIN', desired_at = now() WHERE id = ANY(${drained}) AND desired IN ('RUN', 'FREEZE')`]);
+      UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM ${going} AS l WHERE w.id = l.id`]);
   }
 }

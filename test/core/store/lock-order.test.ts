@@ -1,6 +1,8 @@
 /** Statements that change several workers or jobs at once, of which others change the same at the same moment: none is broken off by PostgreSQL. */
 import t from 'tap';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';
+import type { Decision, WorkerAction } from '../../../core/domain/scale-decision.ts';
+import { lockedInOrder } from '../../../core/store/worker-order.ts';
 import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
 import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 import { seededRandom } from '../../helpers/seeded-random.ts';
@@ -23,7 +25,7 @@ async function together(works: readonly (() => Promise<unknown>)[]): Promise<voi
   }));
 }
 
-t.test('workers: reports, crashes and signs of use', async (t) => {
+t.test('workers: reports, crashes, signs of use and drains', async (t) => {
   const endpointId = await engines.endpoint();
   const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
   for (const id of shuffled(ids)) {
@@ -36,7 +38,13 @@ t.test('workers: reports, crashes and signs of use', async (t) => {
   const facts = (): WorkerFacts[] => some().map((workerId) => ({ ...fact, workerId, sdkVersion: String(reports += 1) }));
   /** One of them has crashed. */
   const crash = ([one, ...others]: WorkerFacts[]): WorkerFacts[] => [...others, { ...one!, state: 'UNHEALTHY' }];
+  const drain = async (): Promise<void> => {
+    const actions = some().map((workerId): WorkerAction => ({ do: 'DRAIN', workerId }));
+    await first!.stores.scales.takeTurns([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => ''); });
+    await sql`UPDATE worker w SET desired = 'RUN' FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
+  };
   await t.resolves(together([
+    drain,
     () => first!.stores.workers.touch(some(), [], []),
     () => second!.stores.workers.touch(some(), some(), some()),
     () => first!.stores.workers.report(session, facts()),
