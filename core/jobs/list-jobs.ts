@@ -1,4 +1,4 @@
-/** Lists the jobs of an endpoint, newest or oldest first, without output. */
+/** Lists the jobs of an endpoint, newest, oldest or longest first, without output. */
 import { DomainError } from '../domain/errors.ts';
 import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { Stores } from '../store/storage.ts';
@@ -17,10 +17,10 @@ export class ListJobs {
 
   /** A page; a limit of 0 is 100. INVALID_REQUEST: offset or limit out of range. */
   async list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
-    const { state, oldestFirst, after, offset } = page;
+    const { state, oldestFirst, longest, after, offset } = page;
     const limit = page.limit === 0 ? LIMIT_DEFAULT : page.limit;
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) throw new DomainError('INVALID_REQUEST', `limit must be from 1 to ${LIMIT_MAX}`);
     if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX) throw new DomainError('INVALID_REQUEST', `offset must be from 0 to ${OFFSET_MAX}`);
-    return await this.#jobs.list(endpointId, { state, oldestFirst, after, offset, limit });
+    return await this.#jobs.list(endpointId, { state, oldestFirst, longest, after, offset, limit });
   }
 }

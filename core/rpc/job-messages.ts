@@ -1,7 +1,7 @@
 /** Jobs between the wire and the domain. Total in both directions: a new state or kind does not compile until it has its row. */
 import { JobState as WireState, S3Config, SubmitKind as WireKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job as WireJob } from '../../proto/gen/slipway/v1/job.ts';
-import { WebhookDeliveryState } from '../../proto/gen/slipway/v1/job_service.ts';
+import { JobSpan, WebhookDeliveryState } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest, WebhookDelivery } from '../../proto/gen/slipway/v1/job_service.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
 import { recordedTrace } from '../runtime/trace.ts';
@@ -11,6 +11,7 @@ import type { Job } from '../domain/job.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { ChunkPage, EndpointHealth, Submission } from '../jobs/job-engine.ts';
+import type { JobListRequest } from '../store/job-list.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 
 export const STATE_TO_WIRE: Record<JobState, WireState> = {
@@ -30,6 +31,12 @@ const STATE_FROM_WIRE: Record<WireState, JobState | undefined> = {
   [WireState.FAILED]: 'FAILED',
   [WireState.CANCELLED]: 'CANCELLED',
   [WireState.TIMED_OUT]: 'TIMED_OUT',
+};
+
+const SPAN_FROM_WIRE: Record<JobSpan, JobListRequest['longest']> = {
+  [JobSpan.UNSPECIFIED]: undefined,
+  [JobSpan.DELAY]: 'delay',
+  [JobSpan.EXECUTION]: 'execution',
 };
 
 const KIND_FROM_WIRE: Record<WireKind, SubmitKind | undefined> = {
@@ -69,6 +76,12 @@ export function webhookToMessage(jobId: string, record: WebhookCallRecord): Webh
 export function stateFromMessage(state: WireState): JobState | undefined {
   if (!(state in STATE_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${state} is no state of a job`);
   return STATE_FROM_WIRE[state];
+}
+
+/** A span that jobs are ordered by; undefined = none. INVALID_REQUEST: a number that is no span. */
+export function spanFromMessage(span: JobSpan = JobSpan.UNSPECIFIED): JobListRequest['longest'] {
+  if (!(span in SPAN_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${span} is no span of a job`);
+  return SPAN_FROM_WIRE[span];
 }
 
 /** A submission. INVALID_REQUEST: no kind, or a wait out of range. */

@@ -1,6 +1,7 @@
 /**
  * Pages of the jobs of an endpoint, newest or oldest first. No index has all jobs in order: one would be written to by every change of every job. Each kind of
- * state has its own, so a page is merged of the first of each, and costs the same however many jobs there are.
+ * state has its own, so a page is merged of the first of each, and costs the same however many jobs there are. By how long they took only the first
+ * thousand are ordered.
  */
 import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
@@ -13,7 +14,9 @@ export interface JobListRequest {
   /** Only this state; undefined = all. */
   state: JobState | undefined;
   oldestFirst: boolean;
-  /** Only jobs behind this position in the list's order: the last one of the page before. Undefined: from the first. */
+  /** Of the first 1,000 in that order those first of which this is the longest. */
+  longest?: 'delay' | 'execution' | undefined;
+  /** Only jobs behind this place in the list: `next` of the page before. Undefined: from the first. */
   after?: number | undefined;
   /** Jobs to skip. Costs as much as reading them. */
   offset: number;
@@ -32,6 +35,8 @@ export interface JobListPage {
 }
 
 const COUNTED_MAX = 10_000;
+/** Jobs that are looked at to order them by what no index has. */
+const ORDERED_MAX = 1_000;
 
 /** What each index is asked for, word for word as the index says it. */
 const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
@@ -45,7 +50,7 @@ const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
 
 /** Reads a page; on the hot pool, whose plans are the indexes. */
 export async function listJobs(sql: Sql, endpointId: string, request: JobListRequest): Promise<JobListPage> {
-  const { state, oldestFirst, after, offset, limit } = request;
+  const { state, oldestFirst, longest, after, offset, limit } = request;
   const parts = (state ? [state] : Object.keys(PARTS) as JobState[]).flatMap((name) => PARTS[name](sql));
   const order = oldestFirst ? sql`position` : sql`position DESC`;
   const behind = (place: number | undefined): Fragment => (
@@ -54,16 +59,26 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
   const first = (many: number, place: number | undefined): Fragment => parts.map((part) => sql`
     (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} AND expires_at > now()
       ORDER BY ${order} LIMIT ${many}::int)`).reduce((all, part) => sql`${all} UNION ALL ${part}`);
+  // Where a page begins that is ordered by a span: so many jobs are before it.
+  const skipped = longest ? Math.min(ORDERED_MAX, offset + (after ?? 0)) : offset;
+  const from = longest
+    ? sql`(SELECT * FROM (${first(ORDERED_MAX, undefined)}) AS f ORDER BY ${order} LIMIT ${ORDERED_MAX}::int)` : sql`(${first(offset + limit + 1, after)})`;
+  const shownOrder = longest ? sql`${spanOf(sql, longest)} DESC NULLS LAST, ${order}` : order;
   const rows = await sql<(JobRow & { position: number })[]>`
-    WITH page AS MATERIALIZED (SELECT * FROM (${first(offset + limit + 1, after)}) AS n ORDER BY ${order} OFFSET ${offset}::int LIMIT ${limit + 1}::int)
+    WITH page AS MATERIALIZED (SELECT * FROM ${from} AS n ORDER BY ${shownOrder} OFFSET ${skipped}::int LIMIT ${limit + 1}::int)
     SELECT ${jobColumns(sql)}, j.position, o.error FROM page j
-    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY ${order}`;
+    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY ${shownOrder}`;
   const counted = Math.max(COUNTED_MAX, offset + limit) + 1;
   const [count] = await sql<{ total: number }[]>`
     SELECT count(*) AS total FROM (SELECT FROM (${first(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;
   const shown = rows.slice(0, limit);
   return {
     jobs: shown.map(jobFromRow), total: Math.min(count!.total, counted - 1), totalCapped: count!.total === counted,
-    next: rows.length > limit ? shown.at(-1)?.position : undefined,
+    next: rows.length <= limit ? undefined : longest ? skipped + limit : shown.at(-1)?.position,
   };
+}
+
+/** Until now while it is not over. */
+function spanOf(sql: Sql, span: NonNullable<JobListRequest['longest']>): Fragment {
+  return span === 'delay' ? sql`coalesce(started_at, finished_at, now()) - submitted_at` : sql`coalesce(finished_at, now()) - started_at`;
 }

@@ -1,5 +1,6 @@
-/** GET /requests: lists jobs, newest or oldest first, without output. The shape is ours, because none is published (docs/api.md#list-of-jobs). */
+/** GET /requests: lists jobs, newest, oldest or longest first, without output. The shape is ours, because none is published (docs/api.md#list-of-jobs). */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import { JobSpan } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { jobBytes } from '../jobs/job-bytes.ts';
 import { presentListedJob } from './present-job.ts';
@@ -19,8 +20,20 @@ const STATES = new Map<string, JobState>([
   ['TIMED_OUT', JobState.TIMED_OUT],
 ]);
 
+interface Order {
+  oldestFirst: boolean;
+  longest: JobSpan;
+}
+
+const ORDERS = new Map<string, Order>([
+  ['newest', { oldestFirst: false, longest: JobSpan.UNSPECIFIED }],
+  ['oldest', { oldestFirst: true, longest: JobSpan.UNSPECIFIED }],
+  ['longest-delay', { oldestFirst: false, longest: JobSpan.DELAY }],
+  ['longest-execution', { oldestFirst: false, longest: JobSpan.EXECUTION }],
+]);
+
 /**
- * The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six), `order` (`newest`, the default, or `oldest`), `cursor`
+ * The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six), `order` (one of ORDERS, default `newest`), `cursor`
  * (`nextCursor` of the page before).
  */
 export function requests({ jobs, answers }: JobParts): JobHandler {
@@ -29,7 +42,7 @@ export function requests({ jobs, answers }: JobParts): JobHandler {
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
     const state = stateOf((request.query as Record<string, unknown>)['status']);
     const pageToken = cursorOf(request.query);
-    const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken, oldestFirst: isOldestFirst(request.query) };
+    const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken, ...orderOf(request.query) };
     const { answer: page } = await answers.hold(request, reply, {
       read: () => jobs.list(request.caller.apiKey, selection),
       bytesOf: (found) => found.jobs.reduce((bytes, job) => bytes + RECORD_BYTES + jobBytes(job), 0),
@@ -47,10 +60,11 @@ function cursorOf(query: unknown): string {
   return cursor;
 }
 
-function isOldestFirst(query: unknown): boolean {
+function orderOf(query: unknown): Order {
   const { order = '' } = query as Record<string, unknown>;
-  if (order !== '' && order !== 'newest' && order !== 'oldest') throw new CoreError('INVALID_REQUEST', '"order" must be "newest" or "oldest".');
-  return order === 'oldest';
+  const known = ORDERS.get(order === '' ? 'newest' : String(order));
+  if (!known) throw new CoreError('INVALID_REQUEST', `"order" must be one of ${[...ORDERS.keys()].join(', ')}.`);
+  return known;
 }
 
 function stateOf(word: unknown): JobState {

@@ -16,6 +16,7 @@ import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
 import { everyPage } from './every-page.ts';
 import { listPages } from './list-pages.ts';
 import { nastyPages } from './nasty-pages.ts';
+import { tryPages } from './try-pages.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FIRST_LOAD_BYTES_MAX = 300 * 1024;
@@ -261,6 +262,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
 
   const parts = { system, id, browser, open, signIn, inspect };
   listPages(t, parts);
+  tryPages(t, parts);
   nastyPages(t, parts);
   everyPage(t, parts);
 
@@ -356,12 +358,12 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     const page = await open(t, { ...PHONE, colorScheme: 'dark' });
     await signIn(page, system.rootKey);
     await page.getByText('rack-1').waitFor();
-    await page.getByText(/L4, 24 GiB/).first().waitFor({ state: 'attached' });
+    await page.getByText(/L4, 24\sGiB/).first().waitFor({ state: 'attached' });
     const wanted = { name: 'by the operator’s test', dockerStartCmd: ['sleep', '1000'], gpuTypeIds: ['NVIDIA L4'], gpuCount: 2 };
     const { json: pod } = await system.request('POST', '/v1/pods', wanted);
-    await page.getByText('L4, 24 GiB: a pod').nth(1).waitFor({ state: 'attached' });
+    await page.getByText(/L4, 24\sGiB: a pod/).nth(1).waitFor({ state: 'attached' });
     await system.request('DELETE', `/v1/pods/${pod.id}`);
-    await page.getByText('L4, 24 GiB: a pod').first().waitFor({ state: 'detached' });
+    await page.getByText(/L4, 24\sGiB: a pod/).first().waitFor({ state: 'detached' });
     await inspect(t, page, 'overview of the operator');
     await page.getByRole('link', { name: 'Machines' }).first().click();
     await page.getByRole('button', { name: 'Join a machine' }).click();

@@ -48,7 +48,9 @@ export function BarChart({ records, periods, names, of, text, label, bucket }: {
         {[0, Math.floor((periods.length - 1) / 2), periods.length - 1].map((at, place) => <span key={place}>{periodText(periods[at]!, bucket)}</span>)}
       </div>
       <figcaption>
-        {shown.map((name, place) => <span key={name}><i className={`bar-${place}`} aria-hidden="true" /> {name || `${names.length - SHOWN} others`}</span>)}
+        {shown.map((name, place) => (
+          <span key={name} title={name}><i className={`bar-${place}`} aria-hidden="true" /> {name || `${names.length - SHOWN} others`}</span>
+        ))}
       </figcaption>
     </figure>
   );

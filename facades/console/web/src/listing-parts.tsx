@@ -15,7 +15,7 @@ export function Search({ listing, isWhole = false, children }: { listing: Listin
 
 /** The head of a column; with `order` one can order by it. */
 export function Head({ listing: { order, descending, sort }, text, by, className }: {
-  listing: Listing; text: string; by?: string | undefined; className?: string;
+  listing: Pick<Listing, 'order' | 'descending' | 'sort'>; text: string; by?: string | undefined; className?: string;
 }) {
   if (by === undefined) return <th className={className}>{text}</th>;
   const isHere = order === by;

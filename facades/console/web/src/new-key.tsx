@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ListView, NewKeyView } from '../../views.ts';
 import { ask } from './api.ts';
+import { Copy } from './copy.tsx';
 import { Dialog, DialogForm } from './dialog.tsx';
 import { useIsOperator } from './session.tsx';
 import { count } from './words.ts';
@@ -111,13 +112,6 @@ function Endpoints({ chosen, onChange }: { chosen: readonly string[]; onChange: 
 }
 
 function Secret({ wanted, made: { secret }, onClose }: { wanted: Wanted; made: NewKeyView; onClose: () => void }) {
-  const [told, setTold] = useState('');
-  const copy = (): void => {
-    const refused = (): void => setTold('This browser does not let a page copy here: mark it and copy it by hand.');
-    // Only pages by TLS, or of this very machine, have it.
-    if (navigator.clipboard as Clipboard | undefined) navigator.clipboard.writeText(secret).then(() => setTold('Copied.'), refused);
-    else refused();
-  };
   return (
     <Dialog title={`Key “${wanted.name}”`} onClose={onClose}>
       <div className="body">
@@ -126,7 +120,7 @@ function Secret({ wanted, made: { secret }, onClose }: { wanted: Wanted; made: N
         {wanted.scope === 'AGENT' && (
           <p>On the machine, put it into a file that only its agent can read and start the agent: <code>npx slipway agent --key-file FILE</code></p>
         )}
-        <p><button type="button" className="main" onClick={copy}>Copy</button> <span role="status" className="hint">{told}</span></p>
+        <p><Copy text={secret} className="main" /></p>
       </div>
     </Dialog>
   );

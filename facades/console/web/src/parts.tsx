@@ -73,7 +73,9 @@ export function Away({ text }: { text: string }) {
 export function Trail({ steps }: { steps: readonly { text: string; to?: string }[] }) {
   return (
     <nav aria-label="Where this is" className="trail">
-      {steps.map(({ text, to }) => (to === undefined ? <span key={text} aria-current="page">{text}</span> : <Link key={text} href={to}>{text}</Link>))}
+      {steps.map(({ text, to }) => (
+        to === undefined ? <span key={text} aria-current="page" title={text}>{text}</span> : <Link key={text} href={to} title={text}>{text}</Link>
+      ))}
     </nav>
   );
 }

@@ -2,6 +2,7 @@
 import { Link } from 'wouter';
 import type { Problem } from '../../views.ts';
 import { Badge, Panel } from './parts.tsx';
+import { unbroken } from './words.ts';
 
 /** The panel; nothing where all is well. `hasLinks`: they are of several pages. */
 export function Problems({ problems, hasLinks = false }: { problems: readonly Problem[]; hasLinks?: boolean }) {
@@ -11,7 +12,7 @@ export function Problems({ problems, hasLinks = false }: { problems: readonly Pr
       <ul className="problems">
         {problems.map(({ level, name, path, text }) => (
           <li key={`${path} ${text}`} className={level}>
-            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} /> {hasLinks && <Link href={path}>{name}</Link>} <span>{text}</span>
+            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} /> {hasLinks && <Link href={path}>{name}</Link>} <span>{unbroken(text)}</span>
           </li>
         ))}
       </ul>

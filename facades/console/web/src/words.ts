@@ -15,6 +15,11 @@ export function count(value: number): string {
   return value >= 100_000 ? SHORT.format(value) : COUNT.format(value);
 }
 
+/** A text that core wrote, in which no line ends between a number and its unit. */
+export function unbroken(text: string): string {
+  return text.replaceAll(/(\d) (?=(?:ms|s|min|h|d|GB|GiB|MiB|%)(?![\p{L}\d]))/gu, '$1\u00A0');
+}
+
 /** So many of something. */
 export function counted(value: number, what: string): string {
   return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
@@ -22,7 +27,10 @@ export function counted(value: number, what: string): string {
 
 /** A span in the unit that reads best. */
 export function span(ms: number | undefined): string {
-  if (ms === undefined) return '–';
+  return ms === undefined ? '–' : unbroken(spanOf(ms));
+}
+
+function spanOf(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   // The rest is cut off: rounded up it could be a whole one of the larger unit.
@@ -60,11 +68,11 @@ export function moment(atMs: number): string {
 
 /** Bytes. */
 export function bytes(value: number): string {
-  if (value < 1_024) return `${value} B`;
-  return value < 1_048_576 ? `${(value / 1_024).toFixed(1)} KiB` : `${(value / 1_048_576).toFixed(1)} MiB`;
+  if (value < 1_024) return `${value}\u00A0B`;
+  return value < 1_048_576 ? `${(value / 1_024).toFixed(1)}\u00A0KiB` : `${(value / 1_048_576).toFixed(1)}\u00A0MiB`;
 }
 
 /** Memory of a GPU or machine. */
 export function mib(value: number): string {
-  return value >= 1_024 ? `${Math.round(value / 1_024)} GiB` : `${value} MiB`;
+  return value >= 1_024 ? `${Math.round(value / 1_024)}\u00A0GiB` : `${value}\u00A0MiB`;
 }

@@ -47,6 +47,24 @@ export namespace WebhookDeliveryState {
   export type GIVEN_UP = typeof WebhookDeliveryState.GIVEN_UP;
 }
 
+/** A span of a job that jobs can be ordered by. */
+export const JobSpan = {
+  /** UNSPECIFIED - None: they are ordered by when they were submitted. */
+  UNSPECIFIED: 0,
+  /** DELAY - From the submission to the start of the latest attempt; until now, or to the end, of one that never started. */
+  DELAY: 1,
+  /** EXECUTION - Of the latest attempt; until now of one that runs. Jobs that never started come last. */
+  EXECUTION: 2,
+} as const;
+
+export type JobSpan = typeof JobSpan[keyof typeof JobSpan];
+
+export namespace JobSpan {
+  export type UNSPECIFIED = typeof JobSpan.UNSPECIFIED;
+  export type DELAY = typeof JobSpan.DELAY;
+  export type EXECUTION = typeof JobSpan.EXECUTION;
+}
+
 /** A webhook call. */
 export interface WebhookDelivery {
   /** As the receiver of a signed call gets it in `webhook-id`. */
@@ -412,6 +430,12 @@ export interface ListJobsRequest {
   pageToken: string;
   /** Oldest first. Default: newest first. */
   oldestFirst: boolean;
+  /**
+   * With it the list has only the newest 1,000 jobs that match, with oldest_first the oldest, those first of which this span is the longest: no index has
+   * all jobs in that order, for every change of a job would have to write to it. What is submitted meanwhile may shift such pages.
+   * Absent: none.
+   */
+  longest?: JobSpan | undefined;
 }
 
 /** A page of jobs. */
@@ -2939,7 +2963,7 @@ export const PurgeQueueResponse: MessageFns<PurgeQueueResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { endpointId: "", state: 0, offset: 0, limit: 0, pageToken: "", oldestFirst: false };
+  return { endpointId: "", state: 0, offset: 0, limit: 0, pageToken: "", oldestFirst: false, longest: undefined };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -2961,6 +2985,9 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     if (message.oldestFirst !== false) {
       writer.uint32(48).bool(message.oldestFirst);
+    }
+    if (message.longest !== undefined) {
+      writer.uint32(56).int32(message.longest);
     }
     return writer;
   },
@@ -3026,6 +3053,14 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             message.oldestFirst = reader.bool();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.longest = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3049,6 +3084,7 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     message.limit = object.limit ?? 0;
     message.pageToken = object.pageToken ?? "";
     message.oldestFirst = object.oldestFirst ?? false;
+    message.longest = object.longest ?? undefined;
     return message;
   },
 };

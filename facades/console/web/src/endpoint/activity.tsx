@@ -4,7 +4,7 @@ import { Chart } from '../chart.tsx';
 import { Figure, Panel } from '../parts.tsx';
 import { Problems } from '../problems.tsx';
 import { useHistory } from '../use-history.ts';
-import { count, span } from '../words.ts';
+import { count, span, unbroken } from '../words.ts';
 import { Workers } from './workers.tsx';
 
 /** How far back decisions fill what nobody looked on at, in milliseconds. */
@@ -18,7 +18,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
   return (
     <>
       <Problems problems={problems} />
-      {summary !== '' && <p className="summary">{summary}</p>}
+      {summary !== '' && <p className="summary">{unbroken(summary)}</p>}
       <dl className="figures">
         <Figure label="In queue" value={row.type === 'LB' ? '–' : count(row.queued)} />
         <Figure label="Oldest waits" value={row.queued > 0 ? span(oldestWaitMs) : '–'} />
@@ -40,7 +40,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
           <ul className="problems">
             {refusing.map(({ count: number, name, reason, change }) => (
               <li key={`${name} ${reason}`}>
-                <strong>{name || (number === 1 ? 'One machine' : `${number} machines`)}</strong> {reason}{change === '' ? '' : ` – ${change}`}
+                <strong>{name || (number === 1 ? 'One machine' : `${number} machines`)}</strong> {unbroken(change === '' ? reason : `${reason} – ${change}`)}
               </li>
             ))}
           </ul>

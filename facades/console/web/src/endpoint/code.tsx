@@ -1,5 +1,5 @@
 /** Code that calls an endpoint, to be copied. */
-import { useState } from 'react';
+import { Copy } from '../copy.tsx';
 import { Panel } from '../parts.tsx';
 
 /** The part. The key is never in it: whoever copies code puts it where it belongs. */
@@ -10,10 +10,8 @@ export function Code({ id, type }: { id: string; type: string }) {
 }
 
 function Sample({ title, text }: { title: string; text: string }) {
-  const [told, setTold] = useState('');
-  const copy = (): void => { navigator.clipboard.writeText(text).then(() => setTold('Copied.'), () => setTold('The browser does not allow it here.')); };
   return (
-    <Panel title={title} aside={<><span role="status">{told}</span><button type="button" onClick={copy}>Copy</button></>}>
+    <Panel title={title} aside={<Copy text={text} />}>
       <pre className="viewer" tabIndex={0} aria-label={title}>{text}</pre>
     </Panel>
   );

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { DecisionView, EndpointView } from '../../../views.ts';
 import { Chart } from '../chart.tsx';
 import { Badge, Empty, Panel } from '../parts.tsx';
-import { moment, span } from '../words.ts';
+import { moment, span, unbroken } from '../words.ts';
 
 /** The part. */
 export function Decisions({ view: { decisions, nowMs, row } }: { view: EndpointView }) {
@@ -40,8 +40,8 @@ function Decision({ decision }: { decision: DecisionView }) {
       <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time>{' '}
       <strong>{present} → {target} workers</strong>{' '}
       {wished > target && <Badge word={`wished ${wished}`} tone="warn" />} {throttled > 0 && <Badge word={`${throttled} without a place`} tone="bad" />}
-      <p>{reason}</p>
-      {limits.map((text) => <p key={text} className="hint">{text}</p>)}
+      <p>{unbroken(reason)}</p>
+      {limits.map((text) => <p key={text} className="hint">{unbroken(text)}</p>)}
       <p className="hint">
         {queued} waited{queued > 0 ? `, the first for ${span(oldestWaitMs)}` : ''} · {running} ran{actions.length > 0 ? ` · ${actions.join(', ')}` : ''}
       </p>

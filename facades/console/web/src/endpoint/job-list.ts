@@ -23,12 +23,15 @@ export interface JobPage {
   nextCursor?: string;
 }
 
+/** What comes first. */
+export type JobOrder = 'newest' | 'oldest' | 'longest-delay' | 'longest-execution';
+
 /** All states a job can be in. */
 export const STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
 
 /** Reads a page. */
 export function listJobs(id: string, { status = '', order = 'newest', cursor = '', limit = 50 }: {
-  status?: string; order?: 'newest' | 'oldest'; cursor?: string; limit?: number;
+  status?: string; order?: JobOrder; cursor?: string; limit?: number;
 } = {}): Promise<JobPage> {
   return ask('GET', `/api/v2/${id}/requests?${new URLSearchParams({ status, order, cursor, limit: String(limit) })}`);
 }

@@ -1,7 +1,7 @@
 /** What other settings would have come to in the last hours, beside what was. */
 import type { WhatIfFiguresView, WhatIfView } from '../../../views.ts';
 import { Empty, Panel } from '../parts.tsx';
-import { count, span } from '../words.ts';
+import { count, span, unbroken } from '../words.ts';
 
 /** The panel. */
 export function WhatIf({ answer: { total, replayed, changed: differ, notes }, changed }: { answer: WhatIfView; changed: readonly string[] }) {
@@ -33,7 +33,7 @@ export function WhatIf({ answer: { total, replayed, changed: differ, notes }, ch
       </div>
       <div className="body hint">
         <p>{differ} of {replayed} recorded decisions would have come to another number of workers.</p>
-        {notes.map((note) => <p key={note}>{note}</p>)}
+        {notes.map((note) => <p key={note}>{unbroken(note)}</p>)}
       </div>
     </Panel>
   );

@@ -51,7 +51,9 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
   return (
     <>
       {trail}
-      <div className="title"><h1>{row.name}</h1><code className="id">{id}</code><Badge word={row.type === 'LB' ? 'load balancing' : 'queue'} /></div>
+      <div className="title">
+        <h1 title={row.name}>{row.name}</h1><code className="id">{id}</code><Badge word={row.type === 'LB' ? 'load balancing' : 'queue'} />
+      </div>
       <Away text={away} />
       <Tabs id={id} tab={tab} names={TABS.map(([name]) => name).filter((name) => row.type === 'QB' || !OF_QUEUE.includes(name))} />
       <Part tab={tab} id={id} live={live} view={view} />

@@ -12,7 +12,7 @@ import { Webhooks } from '../job/webhooks.tsx';
 import { useLive } from '../live.ts';
 import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
 import { useSession } from '../session.tsx';
-import { count, span } from '../words.ts';
+import { count, span, unbroken } from '../words.ts';
 
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
 const RETRIED = ['FAILED', 'TIMED_OUT'];
@@ -39,7 +39,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
         <Actions endpointId={endpointId} jobId={jobId} state={why.state} />
       </div>
       <Away text={away} />
-      {view.error === undefined && <p className="summary">{why.summary}</p>}
+      {view.error === undefined && <p className="summary">{unbroken(why.summary)}</p>}
       <dl className="figures">
         {why.queuePosition > 0 && <Figure label="Place in the queue" value={count(why.queuePosition)} />}
         <Figure label="Waited" value={span(view.delayMs ?? why.waitedMs)} />

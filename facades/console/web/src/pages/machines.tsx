@@ -54,7 +54,7 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
   };
   return (
     <tr>
-      <th scope="row">{name} <code className="id">{id}</code></th>
+      <th scope="row"><span className="text" title={name}>{name}</span> <code className="id">{id}</code></th>
       <td>{connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />} {cordoned && (
         <Badge word={machine.workers === 0 ? 'drained' : `draining, ${machine.workers} left`} tone={machine.workers === 0 ? 'good' : 'warn'} />
       )}</td>

@@ -5,6 +5,7 @@ import type { UsageRecordView, UsageView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { BarChart, periodsOf } from '../bar-chart.tsx';
 import { saveCsv } from '../csv.ts';
+import { Head } from '../listing-parts.tsx';
 import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
 import { useIsOperator } from '../session.tsx';
 import { count, span } from '../words.ts';
@@ -19,6 +20,19 @@ const KINDS = [['workers', 'workers'], ['pods', 'pods'], ['volumes', 'network vo
 const GROUPS = { workers: ['endpoint', 'gpu'], pods: ['subject', 'gpu'], volumes: ['subject'] } as const;
 const GROUP_WORDS: Readonly<Record<string, string>> = { endpoint: 'endpoint', gpu: 'type of GPU', account: 'account', subject: 'one' };
 const TAKEN = ['time', 'group', 'name', 'amount', 'billedMs'];
+/** All sums are there for the charts, so the page orders them itself. */
+const ORDERS = {
+  time: (one: UsageRecordView, other: UsageRecordView) => one.time.localeCompare(other.time),
+  name: (one: UsageRecordView, other: UsageRecordView) => one.name.localeCompare(other.name),
+  billedMs: (one: UsageRecordView, other: UsageRecordView) => one.billedMs - other.billedMs,
+  amount: (one: UsageRecordView, other: UsageRecordView) => one.amount - other.amount,
+};
+
+interface Sorted {
+  order: keyof typeof ORDERS;
+  descending: boolean;
+}
+
 /** Rows of a page. */
 const PAGE = 50;
 
@@ -58,12 +72,16 @@ export default function UsagePage() {
 
 function Shown({ usage: { records, startMs, endMs }, bucket }: { usage: UsageView; bucket: string }) {
   const [page, setPage] = useState(0);
+  const [{ order, descending }, setOrder] = useState<Sorted>({ order: 'time', descending: true });
   if (records.length === 0) return <Panel title="Usage"><Empty title="Nothing ran in that time." /></Panel>;
   const amount = records.reduce((sum, each) => sum + each.amount, 0);
   const billedMs = records.reduce((sum, each) => sum + each.billedMs, 0);
   const chart = { records, bucket, periods: periodsOf(startMs, endMs, bucket), names: namesOf(records) };
-  const newest = records.toReversed();
-  const at = Math.min(page, Math.ceil(newest.length / PAGE) - 1);
+  const sorted = [...records].sort(ORDERS[order]);
+  if (descending) sorted.reverse();
+  const at = Math.min(page, Math.ceil(sorted.length / PAGE) - 1);
+  const sort = (next: string): void => { setOrder({ order: next as Sorted['order'], descending: next !== order || !descending }); setPage(0); };
+  const listing = { order, descending, sort };
   return (
     <>
       <dl className="figures">
@@ -77,22 +95,25 @@ function Shown({ usage: { records, startMs, endMs }, bucket }: { usage: UsageVie
       <Panel title="Sums" aside={<button type="button" onClick={() => saveCsv('usage', records.map((each) => ({ ...each })), TAKEN)}>Download CSV</button>}>
         <div className="scroll" tabIndex={0} role="region" aria-label="Sums, scrolls sideways">
           <table className="rows">
-            <thead><tr><th>From (UTC)</th><th>Of</th><th>Id</th><th className="right">Time</th><th className="right">Cost</th></tr></thead>
+            <thead><tr>
+              <Head listing={listing} text="From (UTC)" by="time" /><Head listing={listing} text="Of" by="name" /><th>Id</th>
+              <Head listing={listing} text="Time" by="billedMs" className="right" /><Head listing={listing} text="Cost" by="amount" className="right" />
+            </tr></thead>
             <tbody>
-              {newest.slice(at * PAGE, (at + 1) * PAGE).map((each) => (
+              {sorted.slice(at * PAGE, (at + 1) * PAGE).map((each) => (
                 <tr key={`${each.time} ${each.group}`}>
                   <td>{each.time.slice(0, bucket === 'hour' ? 16 : 10).replace('T', ' ')}</td>
-                  <th scope="row">{each.name}</th><td className="id">{each.group}</td>
+                  <th scope="row"><span className="text" title={each.name}>{each.name}</span></th><td className="id">{each.group}</td>
                   <td className="right number">{span(each.billedMs)}</td><td className="right number">{dollars(each.amount)}</td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
-        {newest.length > PAGE && (
+        {sorted.length > PAGE && (
           <div className="more">
             <button type="button" disabled={at === 0} onClick={() => setPage(at - 1)}>Previous</button>
-            <button type="button" disabled={(at + 1) * PAGE >= newest.length} onClick={() => setPage(at + 1)}>Next</button>
+            <button type="button" disabled={(at + 1) * PAGE >= sorted.length} onClick={() => setPage(at + 1)}>Next</button>
             <span className="hint">page {at + 1}</span>
           </div>
         )}
