@@ -27,6 +27,10 @@ export interface AgentMeter {
   onPull: OnPull;
 }
 
+const KINDS = Object.values(OutcomeKind).filter((kind) => kind > 0).map((kind) => enumName(OutcomeKind, kind));
+const STARTS: readonly Parameters<OnStart>[0][] = ['started', 'failed', 'abandoned'];
+const PULLS: readonly Parameters<OnPull>[0][] = ['pulled', 'failed', 'abandoned'];
+
 /** Makes them. */
 export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: Clock): AgentMeter {
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -36,12 +40,12 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   gauge('slipway_agent_attempts', 'Attempts that are held here.', () => readings.attempts());
   gauge('slipway_agent_spool_outcomes', 'Outcomes on disk that core has not acknowledged.', () => readings.spooled().outcomes);
   gauge('slipway_agent_spool_bytes', 'Bytes of these outcomes.', () => readings.spooled().bytes);
-  const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by how.', labels: ['kind'] });
-  const starts = metrics.counter({ name: 'slipway_agent_unit_starts_total', help: 'Workers and pods that were to be started.', labels: ['result'] });
+  const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by how.', labels: ['kind'] }, KINDS);
+  const starts = metrics.counter({ name: 'slipway_agent_unit_starts_total', help: 'Workers and pods that were to be started.', labels: ['result'] }, STARTS);
   const prepared = metrics.histogram({
     name: 'slipway_agent_unit_prepare_seconds', help: 'How long a start took until the process or container began, pulling its image included.',
   }, JOB_SECONDS);
-  const pulls = metrics.counter({ name: 'slipway_agent_image_pulls_total', help: 'Pulls of images that ended.', labels: ['result'] });
+  const pulls = metrics.counter({ name: 'slipway_agent_image_pulls_total', help: 'Pulls of images that ended.', labels: ['result'] }, PULLS);
   const pulled = metrics.histogram({ name: 'slipway_agent_image_pull_seconds', help: 'How long pulls took that succeeded.' }, [...CALL_SECONDS, 600, 1_800]);
   return {
     countBridgeCalls: httpMetrics(metrics, 'slipway_agent_bridge', clock),

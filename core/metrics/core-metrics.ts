@@ -1,5 +1,6 @@
 /** The metrics of a replica: what it does itself, and at each reading what there is in all. docs/metrics.md has each. */
 import { status as Code } from '@grpc/grpc-js';
+import type { ScaleLimitName } from '../domain/scale-target.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import { BoundedNames } from '../runtime/bounded-names.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
@@ -42,6 +43,9 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
 }
 
 const START_CAUSES: readonly StartCause[] = ['from_zero', 'scale', 'release', 'crash', 'wake'];
+/** Limits of decisions; the others are of requests. */
+const LIMITS: readonly (ScaleLimitName | 'none')[] = ['none', 'WORKERS_MAX', 'QUOTA', 'NO_PLACE', 'FAIR_SHARE', 'KEPT_GPUS', 'GAVE_WAY', 'AT_ONCE'];
+const ACTIONS = ['add', 'drain', 'retire', 'wake', 'freeze', 'preempt'];
 
 function startMetrics(metrics: Metrics, names: BoundedNames) {
   const total = metrics.counter({
@@ -50,6 +54,7 @@ function startMetrics(metrics: Metrics, names: BoundedNames) {
   const seconds = metrics.histogram({
     name: 'slipway_core_cold_start_seconds', help: 'From when a worker was asked for to when it was ready; not of woken ones.', labels: ['cause'],
   }, JOB_SECONDS);
+  for (const cause of START_CAUSES) if (cause !== 'wake') seconds.zero({ cause });
   return {
     onStarts: (starts: readonly WorkerStart[]): void => {
       for (const { endpointId, cause, tookMs } of starts) {
@@ -129,7 +134,7 @@ function engineMetrics(metrics: Metrics, names: BoundedNames): { meter: EngineMe
 function webhookMetrics(metrics: Metrics): EngineMeter['webhookTried'] {
   const tries = metrics.counter({
     name: 'slipway_core_webhook_tries_total', help: 'Tries of webhook calls, by whether the receiver took it.', labels: ['result'],
-  });
+  }, ['taken', 'failed']);
   const seconds = metrics.histogram({ name: 'slipway_core_webhook_duration_seconds', help: 'How long tries of webhook calls took.' }, CALL_SECONDS);
   return (taken, tookMs) => {
     tries.inc({ result: taken ? 'taken' : 'failed' });
@@ -148,8 +153,8 @@ function counted(names: readonly string[]): Map<string, number> {
 function scaleMetrics(metrics: Metrics): Pick<CoreMeter, 'onTurn'> {
   const turns = metrics.counter({
     name: 'slipway_core_scale_decisions_total', help: 'Decisions of the scaler that were committed, by the limit that cut them.', labels: ['limit'],
-  });
-  const actions = metrics.counter({ name: 'slipway_core_scale_actions_total', help: 'Workers that decisions were about.', labels: ['action'] });
+  }, LIMITS);
+  const actions = metrics.counter({ name: 'slipway_core_scale_actions_total', help: 'Workers that decisions were about.', labels: ['action'] }, ACTIONS);
   return {
     onTurn: ({ added, drained, retired, woken, frozen, preempted, limits }) => {
       for (const limit of limits.length === 0 ? ['none'] : new Set(limits.map((one) => one.limit))) turns.inc({ limit });

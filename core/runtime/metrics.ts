@@ -22,8 +22,11 @@ export class Metrics {
   readonly #registry = new Registry();
   #measuresNode = false;
 
-  counter<Label extends string = never>({ name, help, labels = [] }: Described<Label>): Counter<Label> {
-    return new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] });
+  /** `known`: values of its one label, which are told from the start: from nothing to 1 is no increase to Prometheus, from 0 to 1 is. */
+  counter<Label extends string = never>({ name, help, labels = [] }: Described<Label>, known: readonly string[] = []): Counter<Label> {
+    const counter = new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] });
+    for (const value of known) counter.labels(value).inc(0);
+    return counter;
   }
 
   /** `read` is called at each reading and sets it. */
