@@ -6,6 +6,7 @@ import type { Test } from 'tap';
 import { readTraceparent, recordedTrace } from '../../../core/runtime/trace.ts';
 import { Tracing } from '../../../core/runtime/tracing.ts';
 import { receiveTraces } from '../../helpers/otlp.ts';
+import { faultOfTraces } from '../../helpers/otlp-messages.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -27,11 +28,21 @@ t.test('every text is sent as a collector takes it', async (t) => {
   for (const text of texts) tracing.root(text, undefined, { text, whole: 3, part: 0.5, yes: true })!.end(text);
   await tracing.stop();
   t.same(receiver.faults, []);
+  t.ok(receiver.bodies.length > 0);
+  for (const body of receiver.bodies) t.equal(faultOfTraces(body.toString()), undefined, 'as the messages of OTLP have it');
   const wellFormed = texts.map((text) => text.toWellFormed());
   t.same(receiver.spans.map(({ name }) => name), wellFormed);
   t.same(receiver.spans.map(({ attributes }) => attributes), wellFormed.map((text) => ({ text, whole: 3, part: 0.5, yes: true })));
   t.ok(receiver.spans.every(({ isError, parentId, startNs, endNs }) => isError && parentId === '' && endNs >= startNs));
   t.equal(new Set(receiver.spans.flatMap(({ traceId, spanId }) => [traceId, spanId])).size, texts.length * 2, 'ids of their own');
+});
+
+t.test('the parser of OTLP\'s messages refuses what is none', async (t) => {
+  const request = (span: object): string => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] });
+  t.equal(faultOfTraces(request({ traceId: TRACE, spanId: SPAN, name: 'a', kind: 2, startTimeUnixNano: '1' })), undefined);
+  for (const span of [{ kinds: 2 }, { kind: 'x' }, { startTimeUnixNano: 'soon' }, { traceId: 'S/kvNXezTaajzpKdDg5HNg==' }, { name: 3 }, { name: '\ud800' }]) {
+    t.type(faultOfTraces(request(span)), 'string', JSON.stringify(span));
+  }
 });
 
 t.test('many spans go out in several requests, and none is lost or sent twice', async (t) => {
