@@ -7,11 +7,21 @@ import type { Socket } from 'node:net';
 import { drizzle, sql as drizzleSql } from '../../drizzle/orm.ts';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import * as schema from '../../drizzle/schema/index.ts';
 import type { Logger } from '../runtime/logger.ts';
 
 /** bigint columns arrive as numbers: none of ours passes 2^53. */
 const TYPES = { bigint: { to: 20, from: [20], parse: Number, serialize: String } };
+
+/**
+ * Types with arrays that statements name or answer, each with that of its arrays. PostgreSQL's own never change: the driver, which does not know them, would
+ * ask for them on each connection.
+ */
+const ARRAY_TYPES = [
+  /* bool */ [16, 1000], /* bytea */ [17, 1001], /* name */ [19, 1003], /* bigint */ [20, 1016], /* smallint */ [21, 1005], /* integer */ [23, 1007],
+  /* text */ [25, 1009], /* oid */ [26, 1028], /* json */ [114, 199], /* real */ [700, 1021], /* double precision */ [701, 1022], /* varchar */ [1043, 1015],
+  /* date */ [1082, 1182], /* timestamp */ [1114, 1115], /* timestamptz */ [1184, 1185], /* interval */ [1186, 1187], /* numeric */ [1700, 1231],
+  /* uuid */ [2950, 2951], /* jsonb */ [3802, 3807],
+];
 
 /** A postgres.js client. Because drizzle shares the general one, instants arrive as text on it: convert them in SQL. */
 export type Sql = postgres.Sql<{ bigint: number }>;
@@ -70,7 +80,7 @@ export interface Database {
   /** Pool of the job engine: index plans only, planned once. Never join two row sets on it without an index on one of them. */
   readonly hot: Sql;
   /** General pool through drizzle. */
-  readonly db: PostgresJsDatabase<typeof schema>;
+  readonly db: PostgresJsDatabase;
   /** Small pool for short statements that everything else waits for. */
   readonly urgent: Pick<Database, 'sql' | 'db'>;
   /** See `cutAll`. */
@@ -119,9 +129,10 @@ export function connect(
   const sql = postgres(url, {
     // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails once.
     ...(onnotify && { onnotify }),
-    ...{ onsocket },
+    ...{ onsocket, array_types: ARRAY_TYPES },
     max,
     types: TYPES,
+    fetch_types: false,
     connect_timeout: 5,
     max_lifetime: null,
     backoff: (failures: number) => Math.min(0.05 * 2 ** failures, RECONNECT_SECONDS_MAX),
@@ -146,8 +157,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     url,
     sql,
     hot,
-    db: drizzle(sql, { schema }),
-    urgent: { sql: urgent, db: drizzle(urgent, { schema }) },
+    db: drizzle(sql),
+    urgent: { sql: urgent, db: drizzle(urgent) },
     cut: () => [sql, hot, urgent].forEach(cutAll),
     async close() {
       await Promise.all([sql, hot, urgent].map((pool) => pool.end({ timeout: CLOSE_SECONDS_MAX })));
