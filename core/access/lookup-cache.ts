@@ -1,5 +1,6 @@
 /** A bounded cache of what the database said, for some seconds, with one question in flight per key. */
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** How it works. */
@@ -26,7 +27,7 @@ export class LookupCache<Value> {
 
   constructor(options: LookupCacheOptions<Value>) {
     this.#options = options;
-    this.#answers = new LRUCache({ max: options.sizeMax });
+    this.#answers = boundedCache(options.sizeMax);
   }
 
   /** The answer if it is at hand: synchronous, so that hot paths need not wait. */

@@ -1,8 +1,9 @@
 /** What facades and edges refused by rate limits within the last minute, for explanations. Forgets by itself, and the oldest first where there is too much. */
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import { isOfAccount, refusedLimit } from '../domain/refused-requests.ts';
 import type { RefusedRequests } from '../domain/refused-requests.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
+import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** How long refusals are told after the first of them, in milliseconds. */
@@ -21,7 +22,7 @@ export class RefusalBook {
   /** `windowSeconds`: in which requests count for a rate. */
   constructor(clock: Pick<Clock, 'monotonicMs'>, windowSeconds: number) {
     this.#windowSeconds = windowSeconds;
-    this.#entries = new LRUCache({ max: ENTRIES_MAX, ttl: REFUSALS_TOLD_MS, ttlResolution: 0, noUpdateTTL: true, perf: { now: () => clock.monotonicMs() } });
+    this.#entries = boundedCache(ENTRIES_MAX, { ttl: REFUSALS_TOLD_MS, ttlResolution: 0, noUpdateTTL: true, perf: { now: () => clock.monotonicMs() } });
   }
 
   /** Adds to what was refused. */

@@ -1,9 +1,9 @@
 /** Counts the jobs and workers of endpoints, at most a few times a second however often it is asked. */
-import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import { countHealth, countThrottled } from '../domain/worker-counts.ts';
+import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EndpointCounts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -28,7 +28,7 @@ export class CountJobs {
   readonly #counts: Stores['counts'];
   readonly #cannotRun: CannotRunReader;
   readonly #clock: Clock;
-  readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
+  readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
 
   constructor({ counts }: Pick<Stores, 'counts'>, cannotRun: CannotRunReader, clock: Clock) {
     this.#counts = counts;

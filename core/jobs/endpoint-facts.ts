@@ -1,8 +1,8 @@
 /** Remembers what submissions and outcomes need of their endpoints, so that the hot path asks the database for nothing extra. */
-import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
+import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -24,7 +24,7 @@ interface Entry {
 export class EndpointFactsCache {
   readonly #lookups: Batcher<string, EndpointFacts | undefined>;
   readonly #clock: Clock;
-  readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
+  readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
   /** The reads in flight; one that is not here any more began before a change, and what it finds must not be remembered. */
   readonly #reads = new Map<string, Promise<EndpointFacts | undefined>>();
 

@@ -1,8 +1,9 @@
 /** Refuses submissions to a queue that is too long (docs/api.md#queue-length), and of an account whose quota of queued jobs is used up. */
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { queueLengthMax } from '../domain/queue-limit.ts';
 import { Batcher } from '../runtime/batcher.ts';
+import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -18,11 +19,11 @@ export class QueueGate {
   readonly #counts: Stores['counts'];
   readonly #clock: Clock;
   readonly #lengths: Batcher<string, number>;
-  readonly #endpoints = new LRUCache<string, QueueCount>({ max: ENTRIES_MAX });
+  readonly #endpoints = boundedCache<string, QueueCount>(ENTRIES_MAX);
   /** Of accounts with a quota. */
-  readonly #accounts = new LRUCache<string, QueueCount>({ max: ENTRIES_MAX });
+  readonly #accounts = boundedCache<string, QueueCount>(ENTRIES_MAX);
   /** The account of an endpoint, where it has a quota. */
-  readonly #accountOf = new LRUCache<string, string>({ max: ENTRIES_MAX });
+  readonly #accountOf = boundedCache<string, string>(ENTRIES_MAX);
 
   constructor({ counts }: Pick<Stores, 'counts'>, clock: Clock) {
     this.#counts = counts;

@@ -4,27 +4,24 @@
  * package, without what they import, and reads requests without end from a caller who does not read the answers.
  */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { DescFile, FileRegistry } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import type { DescFile } from '@bufbuild/protobuf';
 import { status as Code } from '@grpc/grpc-js';
 import type { Server, ServerDuplexStream } from '@grpc/grpc-js';
 import { ServerReflectionService } from '../../proto/gen/grpc/reflection/v1/reflection.ts';
 import type { ServerReflectionRequest, ServerReflectionResponse } from '../../proto/gen/grpc/reflection/v1/reflection.ts';
+import type { Contract } from './contract-files.ts';
 
 type Stream = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
 type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
-
-const DESCRIPTORS = new URL('../../proto/gen/descriptors.binpb', import.meta.url);
 
 /** Both versions have the same messages; older clients know only the other name. */
 const V1 = ServerReflectionService.serverReflectionInfo;
 const V1_ALPHA = { ...V1, path: '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo' as typeof V1.path };
 
-/** Adds the reflection service, in both its versions. */
+/** Adds the reflection service, in both its versions. The contract is read when somebody asks for it: that was half of what a core's start took. */
 export function addReflection(server: Server): void {
-  const contract = readContract();
+  let read: Promise<Contract> | undefined;
+  const contract = (): Promise<Contract> => read ??= import('./contract-files.ts').then(({ readContract }) => readContract());
   const serverReflectionInfo = (stream: Stream): void => {
     // A caller who went away: there is nobody to tell.
     answerAll(stream, contract).catch(() => stream.destroy());
@@ -34,9 +31,10 @@ export function addReflection(server: Server): void {
 }
 
 /** One answer after the other: what the caller does not read is not made. */
-async function answerAll(stream: Stream, contract: Contract): Promise<void> {
+async function answerAll(stream: Stream, read: () => Promise<Contract>): Promise<void> {
   const gone = new AbortController();
   stream.once('cancelled', () => gone.abort());
+  const contract = await read();
   for await (const request of stream as AsyncIterable<ServerReflectionRequest>) {
     const messageResponse = answer(request, contract);
     const room = stream.write({ validHost: request.host, originalRequest: request, messageResponse });
@@ -79,40 +77,4 @@ function filesOf({ encoded }: Contract, file: DescFile | undefined, what: string
   };
   add(file);
   return { $case: 'fileDescriptorResponse', value: { fileDescriptorProto: [...found].map((one) => encoded.get(one)!) } };
-}
-
-/** What is served, by the names that clients ask for. */
-interface Contract {
-  registry: FileRegistry;
-  /** The file of every message, enum, service, and of the fields, values and methods in them, by full name. */
-  files: ReadonlyMap<string, DescFile>;
-  /** Every file as it travels. */
-  encoded: ReadonlyMap<DescFile, Buffer>;
-  /** Full names. */
-  services: readonly string[];
-}
-
-function readContract(): Contract {
-  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTORS)));
-  const files = new Map<string, DescFile>();
-  const services: string[] = [];
-  for (const type of registry) {
-    if (type.kind === 'extension') continue;
-    files.set(type.typeName, type.file);
-    // The values of an enum are named as its neighbours, not as its members.
-    const scope = type.kind === 'enum' ? type.typeName.slice(0, type.typeName.lastIndexOf('.')) : type.typeName;
-    for (const name of partsOf(type)) files.set(`${scope}.${name}`, type.file);
-    if (type.kind === 'service') services.push(type.typeName);
-  }
-  const encoded = new Map([...registry.files].map((file) => [file, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto))]));
-  return { registry, files, encoded, services: services.sort() };
-}
-
-function partsOf(type: Exclude<ReturnType<FileRegistry['get']>, undefined>): string[] {
-  switch (type.kind) {
-    case 'message': return [...type.fields, ...type.oneofs].map((part) => part.name);
-    case 'enum': return type.values.map((part) => part.name);
-    case 'service': return type.methods.map((part) => part.name);
-    case 'extension': return [];
-  }
 }

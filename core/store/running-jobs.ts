@@ -4,7 +4,7 @@
  * a clock is set back or a claim is long in committing, is found by a look at everything, which is made whenever it takes little of the time. The order
  * asks for the index by start: statistics of a moment in which nothing ran make all indexes of running jobs look equally empty.
  */
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Database, Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
 
@@ -42,7 +42,7 @@ const ENTRIES_MAX = 10_000;
 export class RunningJobs {
   readonly #hot: Sql;
   readonly #marginMs: number;
-  readonly #known = new LRUCache<string, Known>({ max: ENTRIES_MAX });
+  readonly #known = boundedCache<string, Known>(ENTRIES_MAX);
 
   /** `marginMs`: how long a claim may take to commit. */
   constructor({ hot }: Pick<Database, 'hot'>, marginMs = MARGIN_MS) {

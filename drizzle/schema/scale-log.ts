@@ -1,6 +1,5 @@
 /** The log of scaling: decisions that changed something or gave another reason than the one before, each with what it was made from. */
-import { sql } from 'drizzle-orm';
-import { bigint, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { LocatePodRequest, LocatePodResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
@@ -39,7 +39,7 @@ export interface PodProxyOptions {
 
 export class PodProxy {
   readonly #options: PodProxyOptions;
-  readonly #places = new LRUCache<string, Promise<LocatePodResponse>>({ max: KEPT_MAX, ttl: KEPT_MS, perf: { now: () => this.#options.clock.monotonicMs() } });
+  readonly #places = boundedCache<string, Promise<LocatePodResponse>>(KEPT_MAX, { ttl: KEPT_MS, perf: { now: () => this.#options.clock.monotonicMs() } });
 
   #questions = 0;
 

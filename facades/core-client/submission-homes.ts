@@ -3,7 +3,7 @@
  * There a job is stored and claimed in one statement, which all that come together share. Spread one by one, submissions make batches of a third, and
  * where only one replica has a free worker two thirds wait for its claim.
  */
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
@@ -29,7 +29,7 @@ interface Home {
 export class SubmissionHomes {
   readonly #links: readonly PipelineLink[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #homes = new LRUCache<string, Home>({ max: ENDPOINTS_MAX });
+  readonly #homes = boundedCache<string, Home>(ENDPOINTS_MAX);
   #turn = 0;
 
   constructor(links: readonly PipelineLink[], clock: Pick<Clock, 'monotonicMs'>) {

@@ -2,7 +2,7 @@
  * Core's decisions on keys, kept for a moment so that a bad key is refused before its body is read and a good one costs no call. Only
  * core decides; an answer is never older than core allows, and never older than 5 s.
  */
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
@@ -43,7 +43,7 @@ const QUESTIONS_MAX = 1_000;
 export class AccessCache {
   readonly #check: CheckAccess;
   readonly #clock: Clock;
-  readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
+  readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
   readonly #questions = new Map<string, Promise<Decision>>();
   /** Core does not answer: nobody waits for it whose last decision was good. */
   #away = false;
