@@ -246,7 +246,8 @@ function buildApp(config: FacadeConfig, { sessions, routing, forms, random }: Ap
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
     schemaController: lazySchemas(),
     schemaErrorFormatter: schemaFault,
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    // Our own schemas, whose types were checked, are not checked against JSON Schema's: to compile that took a third of what a facade's start took itself.
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, validateSchema: false } },
     clientErrorHandler: refuseBrokenRequest,
     frameworkErrors: (error, request, reply) => {
       if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return refuseUnknown(request, reply);

@@ -4,12 +4,12 @@
  * of them has told, and core was reached, it is not ready, and Envoy asks facades.
  */
 import { rmSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { within } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
+import { createServer } from '../core/runtime/node-http.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
 import { AccessServiceClient } from '../proto/gen/slipway/v1/access_service.ts';

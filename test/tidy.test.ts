@@ -201,6 +201,8 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^core\/store\/|^drizzle\/|^test\/|^deploy\/local\//,
     'ask a store for it: all SQL is in core/store, and nobody else holds a connection',
   ],
+  [/^import (?!type).*'drizzle-orm/, /^test\//, 'import it from drizzle/orm.ts: as ES modules it is loaded a second time'],
+  [/^import (?!type).*'node:http'/, /^deploy\/local\/bootstrap\.mjs$|^examples\/|^test\//, 'take it from node-http.ts: an ES import loads all of fetch'],
   [/\blogger\.child\(/, /^test\//, 'name the fields in each line: those of a child are not looked through for secrets'],
   [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
   [/\bcreateInsecure\b|\bbindAsync\b/, /^proto\/wire\/channel\.ts$|^test\//, 'open channels and servers by proto/wire/channel.ts'],

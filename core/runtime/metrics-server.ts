@@ -1,9 +1,9 @@
 /** Where Prometheus reads: GET /metrics on a listener of its own, so that nobody who reaches the public port learns how the service does. */
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import { createServer } from './node-http.ts';
 import { BaseService } from './service.ts';
 
 const ADDRESS = /^(?<host>[\w.-]+|\[[0-9a-f:]+\]):(?<port>\d{1,5})$/i;

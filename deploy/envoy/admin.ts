@@ -1,5 +1,5 @@
 /** Envoy's admin interface, over its Unix socket. */
-import { request } from 'node:http';
+import { request } from '../../core/runtime/node-http.ts';
 
 const ANSWER_MS = 5_000;
 

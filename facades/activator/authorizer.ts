@@ -6,7 +6,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -50,7 +50,7 @@ export interface AuthorizerParts {
 export class Authorizer {
   readonly #parts: AuthorizerParts;
   readonly #expected: Buffer;
-  readonly #activations = new LRUCache<string, string>({ max: ACTIVATIONS_MAX });
+  readonly #activations = boundedCache<string, string>(ACTIVATIONS_MAX);
 
   constructor(parts: AuthorizerParts) {
     this.#parts = parts;

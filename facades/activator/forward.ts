@@ -2,12 +2,12 @@
  * One request on its way to a worker and its answer back. Nothing of the body is read before the worker has said that it wants it (request-body.ts); what
  * was read goes to that worker and to no other. Both directions wait for their reader; no more than a stream's own buffer is ever held.
  */
-import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { request as httpRequest } from '../../core/runtime/node-http.ts';
 import type { WorkerPlace } from './endpoint-queue.ts';
 import { hostPortOf } from './kept-connections.ts';
 import type { KeptConnections } from './kept-connections.ts';

@@ -2,10 +2,10 @@
  * Connections to workers that are kept for a second of silence: opening one for each request costs both sides more than a small request does. Only to
  * workers that were seen to keep theirs for longer, so that no request meets a door that is closing, and never more often than once.
  */
-import { Agent } from 'node:http';
 import type { ClientRequest, RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { Agent } from '../../core/runtime/node-http.ts';
 import { LB_KEPT_MS } from '../../proto/wire/limits.ts';
 
 /** Connections that are kept to one worker. */

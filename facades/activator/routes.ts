@@ -1,9 +1,9 @@
 /** The surface of load-balancing endpoints: every path that is no operation of another surface, before any body is read. */
-import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { ServerResponse } from '../../core/runtime/node-http.ts';
 import type { Tracing } from '../../core/runtime/tracing.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { traceForwarded } from '../plugins/request-trace.ts';

@@ -14,11 +14,11 @@ export function lazySchemas(): { compilersFactory: Factories } {
   const validators = AjvCompiler() as (...given: unknown[]) => (route: unknown) => Validate;
   const writers = SerializerSelector() as (...given: unknown[]) => (route: unknown) => (data: unknown) => string;
   const buildValidator = (...given: unknown[]) => {
-    const compile = validators(...given);
+    let compile: ((route: unknown) => Validate) | undefined;
     return (route: unknown): Validate => {
       let validate: Validate | undefined;
       const check: Validate = (data) => {
-        validate ??= compile(route);
+        validate ??= (compile ??= validators(...given))(route);
         const answer = validate(data);
         check.errors = validate.errors;
         return answer;
@@ -27,10 +27,10 @@ export function lazySchemas(): { compilersFactory: Factories } {
     };
   };
   const buildSerializer = (...given: unknown[]) => {
-    const compile = writers(...given);
+    let compile: ((route: unknown) => (data: unknown) => string) | undefined;
     return (route: unknown) => {
       let write: ((data: unknown) => string) | undefined;
-      return (data: unknown): string => (write ??= compile(route))(data);
+      return (data: unknown): string => (write ??= (compile ??= writers(...given))(route))(data);
     };
   };
   return { compilersFactory: { buildValidator, buildSerializer } as unknown as Factories };

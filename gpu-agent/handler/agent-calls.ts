@@ -2,8 +2,8 @@
  * Requests to the agent over connections that stay open, by what Node brings itself: a package for it took a third of the processor time of a worker's
  * start, and 9 MB of each worker.
  */
-import { Agent, request } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { Agent as HttpAgent, IncomingHttpHeaders } from 'node:http';
+import { Agent, request } from './node-http.ts';
 
 /** What the agent answered. */
 export interface AgentReply {
@@ -13,7 +13,7 @@ export interface AgentReply {
 }
 
 export class AgentCalls {
-  readonly #agent: Agent;
+  readonly #agent: HttpAgent;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #silenceMs: number;
 

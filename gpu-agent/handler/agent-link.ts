@@ -1,8 +1,8 @@
 /** The worker's end of the link to its agent: calls and their answers on one connection (frames.ts). */
-import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Answer, FrameReader, FrameWriter, LINK_PROTOCOL } from './frames.ts';
+import { request } from './node-http.ts';
 
 /** How long the agent may take to open one, in milliseconds. */
 const OPEN_MS_MAX = 10_000;

@@ -2,7 +2,6 @@
  * Keeps a tunnel open to each facade, so that these reach the workers of this machine although they cannot dial it. An edge says how many facades it
  * has; each gets one. A tunnel that ends is opened again, with pauses that grow; what goes wrong is said once and then once a minute.
  */
-import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
@@ -11,6 +10,7 @@ import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { request as httpRequest } from '../../core/runtime/node-http.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import { explainConnection, tlsMaterial } from '../../proto/wire/tls.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';

@@ -1,6 +1,6 @@
 /** One GET of a worker's health path, on a connection of its own. */
-import { request } from 'node:http';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { request } from '../../../core/runtime/node-http.ts';
 
 /** Longest wait for an answer in milliseconds. */
 export const ANSWER_MS = 2_000;

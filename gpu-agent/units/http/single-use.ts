@@ -2,9 +2,9 @@
  * Whether each connection to an HTTP server is for one request: because the server ends those that are silent for a moment, and a request that is sent just
  * then is lost and may not be sent again; or because it serves nobody else as long as one is open. Most servers keep theirs for 5 s and more, and serve many.
  */
-import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import { Agent, request } from '../../../core/runtime/node-http.ts';
 import { askHealth } from './ask-health.ts';
 import type { HealthTarget } from './ask-health.ts';
 
