@@ -69,6 +69,8 @@ export class RecordProgress {
 
   /** Drops what waits for an attempt that has ended. */
   forget(key: MachineAttempt): void {
+    // Each outcome comes by here, and most jobs show no progress.
+    if (this.#checking.size === 0 && this.#waiting.size === 0) return;
     this.#checking.delete(nameOf(key));
     const earlier = this.#waiting.get(nameOf(key));
     if (!earlier) return;

@@ -119,6 +119,7 @@ export class WaitJob {
 
   /** A job became final on this replica: whoever waits gets it without a read. */
   settle(job: Job): void {
+    if (this.#waiters.size === 0) return;
     for (const waiter of this.#waiters.get(nameOf({ endpointId: job.endpointId, jobId: job.id })) ?? []) {
       waiter.end(job);
       this.leave(waiter);
@@ -146,6 +147,7 @@ export class WaitJob {
   }
 
   #hear(keys: readonly JobKey[]): void {
+    if (this.#waiters.size === 0) return;
     for (const key of keys) {
       if (!this.#waiters.has(nameOf(key))) continue;
       // A failed look is made again by the poll.

@@ -47,8 +47,8 @@ export class OpenaiJob {
   }
 
   /** Works on so many bytes of its output in its account's turn. */
-  work<Result>(bytes: number, work: Work<Result>): Promise<Result> {
-    return this.#parts.bodies.run(this.#options.accountId, bytes, work);
+  async work<Result>(bytes: number, work: Work<Result>): Promise<Result> {
+    return await this.#parts.bodies.run(this.#options.accountId, bytes, work);
   }
 
   /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. Its output has found room. */

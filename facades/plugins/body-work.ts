@@ -13,11 +13,11 @@ export class BodyWork {
     this.#work = new SlicedWork({ name: 'bodies', bytesMax, ownerBytesMax: bytesMax / 4, clock });
   }
 
-  /** Does work on so many bytes. Throws what the work throws, and RATE_LIMITED when too much of the account waits already. */
-  async run<Result>(accountId: string, bytes: number, work: Work<Result>): Promise<Result> {
+  /** Does work on so many bytes: small work at once. Throws what the work throws, and RATE_LIMITED when too much of the account waits already. */
+  run<Result>(accountId: string, bytes: number, work: Work<Result>): Result | Promise<Result> {
     const result = this.#work.run(accountId, bytes, work);
     if (!(result instanceof Promise)) return result;
-    return await result.catch((error: unknown) => {
+    return result.catch((error: unknown) => {
       throw error instanceof OverloadError ? new TooManyRequests('Too much is being sent at once; try again shortly.', 1) : error;
     });
   }

@@ -129,6 +129,8 @@ export class Holding {
       this.#held.delete(jobId);
       // A stop that no poll has carried was for this attempt: it must not meet a later one of the same job.
       this.#jobsToStop.delete(jobId);
+      // Nor does it wait: a thousand others may.
+      return;
     }
     const index = this.#waiting.indexOf(attempt);
     if (index >= 0) this.#waiting.splice(index, 1);
