@@ -70,6 +70,11 @@ function errors(t: Test, { system, open, signIn }: BrowserParts): void {
     const groups = await page.locator('main .problems > li').allTextContents();
     t.equal(groups.filter((text) => text.includes('too small')).length, 2, 'cards that differ in number are one, of jobs that stream another');
     t.equal(groups.length, 6, 'three errors of each kind');
+    const again = page.getByRole('listitem').filter({ hasText: 'too small' }).first();
+    const retried = (await again.getByRole('link', { name: 'the latest' }).getAttribute('href'))!.split('/').at(-1)!;
+    await again.getByRole('button', { name: 'Run these again' }).click();
+    await page.getByText('2 jobs of 2 queued again.').waitFor();
+    await own.settled(retried);
     await page.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
     await page.getByRole('cell', { name: /card 11 is too small/ }).first().waitFor();
     t.equal(await page.getByRole('cell', { name: /at .*run-job/ }).count(), 0, 'the list says what was wrong');

@@ -1,12 +1,18 @@
-/** Errors of the newest failed jobs, those that differ in numbers and ids only taken together; and how workers ended. */
+/** Errors of the newest failed jobs, those that differ in numbers and ids only taken together, which can be run again together. */
+import { useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
+import { ApiError, ask } from '../api.ts';
 import { errorText } from '../error-text.ts';
 import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { useSession } from '../session.tsx';
+import { counted } from '../words.ts';
 import { listJobs } from './job-list.ts';
 import type { ListedJob } from './job-list.ts';
 
 const JOBS_MAX = 200;
+/** One that was run again meanwhile, or is no more. */
+const GONE = [400, 404];
 
 /** The part. */
 export function Errors({ id, failed }: { id: string; failed: number }) {
@@ -18,16 +24,25 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
       return pages.flatMap(({ requests }) => requests);
     },
   });
+  const { jobs: may } = useSession();
+  const [told, setTold] = useState('');
   if (error) return <Failed error={error} again={() => void refetch()} />;
   if (!data) return <Loading />;
   const groups = grouped(data);
+  const runAgain = async (jobs: readonly ListedJob[]): Promise<void> => {
+    setTold('Queueing …');
+    const { queued, failure } = await retried(id, jobs);
+    setTold(`${counted(queued, 'job')} of ${jobs.length} queued again.${failure}`);
+    await refetch();
+  };
   return (
-    <Panel title="Errors" aside="of the newest failed jobs that are kept">
+    <Panel title="Errors" aside={<><span role="status">{told}</span> of the newest failed jobs that are kept</>}>
       {groups.length === 0 ? <Empty title="No failed job is kept.">They are kept for half an hour after they ended.</Empty> : (
         <ul className="problems">
           {groups.map(([text, jobs]) => (
             <li key={text}>
-              <Badge word={`${jobs.length} ×`} tone="bad" /> <Link href={`/endpoints/${id}/jobs/${jobs[0]!.id}`}>the latest</Link>
+              <Badge word={`${jobs.length} ×`} tone="bad" /> <Link href={`/endpoints/${id}/jobs/${jobs[0]!.id}`}>the latest</Link>{' '}
+              {may === 'write' && <button type="button" onClick={() => void runAgain(jobs)}>Run {jobs.length === 1 ? 'it' : 'these'} again</button>}
               <pre className="viewer" tabIndex={0}>{errorText(jobs[0]!.error ?? jobs[0]!.status).whole}</pre>
             </li>
           ))}
@@ -35,6 +50,20 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
       )}
     </Panel>
   );
+}
+
+/** One after the other, until one is refused for a reason that holds for all. */
+async function retried(id: string, jobs: readonly ListedJob[]): Promise<{ queued: number; failure: string }> {
+  let queued = 0;
+  for (const job of jobs) {
+    try {
+      await ask('POST', `/api/v2/${id}/retry/${job.id}`, {});
+      queued += 1;
+    } catch (error) {
+      if (!(error instanceof ApiError && GONE.includes(error.status))) return { queued, failure: ` ${(error as Error).message}` };
+    }
+  }
+  return { queued, failure: '' };
 }
 
 /** The most frequent first. */
