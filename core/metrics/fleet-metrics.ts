@@ -1,6 +1,7 @@
 /** Gauges over all that there is, read from the database when Prometheus reads, at most once a second: they are the same at every replica. */
 import type { BoundedNames } from '../runtime/bounded-names.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { CALL_SECONDS } from '../runtime/metrics.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { EndpointLoad, FleetCounts } from '../store/metric-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -61,6 +62,14 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
       for (const [state, count] of Object.entries(value((await fleet()).counts.machines))) gauge.set({ state }, count);
     });
   };
+  const turns = metrics.histogram({
+    name: 'slipway_core_database_turn_seconds', labels: ['pool'],
+    help: 'How long statements waited until no other was before them on a connection of their pool.',
+  }, [0.0001, ...CALL_SECONDS]);
+  store.hearTurns((pool) => {
+    const own = turns.labels({ pool });
+    return (waitedMs) => own.observe(waitedMs / 1_000);
+  });
   const waits = new Map<string, number>();
   let touchedAtMs = -Infinity;
   metrics.gauge({

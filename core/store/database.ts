@@ -116,6 +116,9 @@ function refuseUnpatched(): void {
 /** Sockets of each client, some of which may have ended. */
 const SOCKETS = new WeakMap<Sql, Set<Socket>>();
 
+/** Who hears of each statement of a client how long it waited for its turn on a connection, in milliseconds. */
+const TURNS = new WeakMap<Sql, { heard: (waitedMs: number) => void }>();
+
 /** Makes a client; `name` tells its connections apart in pg_stat_activity. */
 export function connect(
   url: string, name: string, max: number, logger: Logger, settings: Record<string, string> = {}, onnotify?: (channel: string, payload: string) => void,
@@ -126,10 +129,11 @@ export function connect(
     for (const known of sockets) if (known.destroyed) sockets.delete(known);
     sockets.add(socket);
   };
+  const turns = { heard: (_waitedMs: number): void => {} };
   const sql = postgres(url, {
     // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails once.
     ...(onnotify && { onnotify }),
-    ...{ onsocket, array_types: ARRAY_TYPES },
+    ...{ onsocket, array_types: ARRAY_TYPES, onturn: (waitedMs: number) => turns.heard(waitedMs) },
     max,
     types: TYPES,
     fetch_types: false,
@@ -140,7 +144,13 @@ export function connect(
     onnotice: (notice) => logger.debug({ notice: notice['message'] }, 'database notice'),
   }) as unknown as Sql;
   SOCKETS.set(sql, sockets);
+  TURNS.set(sql, turns);
   return sql;
+}
+
+/** Hears of each statement of a client, those inside of a transaction left out, how long it waited until no other was before it on a connection. */
+export function hearTurns(sql: Sql, heard: (waitedMs: number) => void): void {
+  TURNS.get(sql)!.heard = heard;
 }
 
 /** Ends a client's connections at once: what waits on them fails as on any lost connection, and the next statement makes new ones. */

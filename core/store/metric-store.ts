@@ -1,4 +1,5 @@
 /** What metrics say of everything that there is, in two statements however much that is: as of now, the same at every replica. */
+import { hearTurns } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
 import type { RunningJobs } from './running-jobs.ts';
@@ -41,6 +42,11 @@ export class MetricStore {
     this.#pools = { general: sql, engine: hot, urgent: urgent.sql };
     this.#hot = hot;
     this.#running = running;
+  }
+
+  /** Hears of each statement how long it waited for its turn on a connection of its pool. */
+  hearTurns(heard: (pool: string) => (waitedMs: number) => void): void {
+    for (const [pool, sql] of Object.entries(this.#pools)) hearTurns(sql, heard(pool));
   }
 
   /** Says nothing to the database over each pool of connections, at once; `answered` hears of each answer. */

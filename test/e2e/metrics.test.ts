@@ -69,7 +69,10 @@ t.test('they say what happened', async (t) => {
   t.equal(valueOf(core, 'slipway_core_job_execution_seconds_count', { endpoint: endpointId }), 2);
   t.equal(valueOf(core, 'slipway_core_cold_starts_total', { endpoint: endpointId, cause: 'from_zero' }), 1);
   t.equal(valueOf(core, 'slipway_core_cold_start_seconds_count', { cause: 'from_zero' }), 1);
-  for (const pool of ['general', 'engine', 'urgent']) t.ok(valueOf(core, 'slipway_core_database_wait_seconds', { pool }) > 0, `${pool} answers`);
+  for (const pool of ['general', 'engine', 'urgent']) {
+    t.ok(valueOf(core, 'slipway_core_database_wait_seconds', { pool }) > 0, `${pool} answers`);
+    t.ok(valueOf(core, 'slipway_core_database_turn_seconds_count', { pool }) > 0, `waits of ${pool}`);
+  }
   t.equal(valueOf(core, 'slipway_core_sessions'), 1);
   t.equal(valueOf(core, 'slipway_core_gpus', { state: 'free' }) + valueOf(core, 'slipway_core_gpus', { state: 'used' }), 2);
   t.equal(valueOf(core, 'slipway_core_machines', { state: 'connected' }), 1);
