@@ -1,6 +1,6 @@
 /**
- * Frozen workers: which are frozen, woken or made to go. All of it under the placement lock, which is kept until the transaction ends: a worker is
- * never woken while what it has is given to another.
+ * Frozen workers: which are frozen, woken or made to go, locked in the order of worker-order.ts. All of it under the placement lock, which is kept until
+ * the transaction ends: a worker is never woken while what it has is given to another.
  */
 import type { Statement } from './database.ts';
 
@@ -23,9 +23,11 @@ export async function freezeWorkers(statement: Statement, workerIds: readonly st
   if (workerIds.length === 0) return [];
   await lockPlacement(statement);
   return statement<MovedWorker[]>`
-    WITH idle AS (
-      SELECT id, machine_id, row_number() OVER (PARTITION BY machine_id ORDER BY busy_at DESC, id) AS place
-      FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'RUN' AND ended_at IS NULL
+    WITH locked AS MATERIALIZED (
+      SELECT id, machine_id, busy_at FROM worker
+      WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'RUN' AND ended_at IS NULL ORDER BY id FOR NO KEY UPDATE
+    ), idle AS (
+      SELECT id, machine_id, row_number() OVER (PARTITION BY machine_id ORDER BY busy_at DESC, id) AS place FROM locked
     ), room AS (
       SELECT m.id, m.standby_max - (
           SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL AND s.machine_id <> '') AS free
@@ -40,8 +42,10 @@ export async function wakeStandbys(statement: Statement, workerIds: readonly str
   if (workerIds.length === 0) return [];
   await lockPlacement(statement);
   return statement<MovedWorker[]>`
-    UPDATE worker SET desired = 'RUN', desired_at = now(), busy_at = now()
-    WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL RETURNING id, machine_id AS "machineId"`;
+    UPDATE worker w SET desired = 'RUN', desired_at = now(), busy_at = now() FROM (
+      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL
+      ORDER BY id FOR NO KEY UPDATE) AS l
+    WHERE w.id = l.id RETURNING w.id, w.machine_id AS "machineId"`;
 }
 
 /** Makes frozen workers go for what takes their place. The lock is held: the place was chosen under it. */

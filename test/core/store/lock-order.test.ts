@@ -25,7 +25,7 @@ async function together(works: readonly (() => Promise<unknown>)[]): Promise<voi
   }));
 }
 
-t.test('workers: reports, crashes, signs of use and drains', async (t) => {
+t.test('workers: reports, crashes, signs of use, drains, freezes and wakes', async (t) => {
   const endpointId = await engines.endpoint();
   const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
   for (const id of shuffled(ids)) {
@@ -38,9 +38,15 @@ t.test('workers: reports, crashes, signs of use and drains', async (t) => {
   const facts = (): WorkerFacts[] => some().map((workerId) => ({ ...fact, workerId, sdkVersion: String(reports += 1) }));
   /** One of them has crashed. */
   const crash = ([one, ...others]: WorkerFacts[]): WorkerFacts[] => [...others, { ...one!, state: 'UNHEALTHY' }];
+  await sql`UPDATE machine SET standby_max = ${COUNT} WHERE id = ${machineId}`;
+  const commit = (what: 'DRAIN' | 'FREEZE' | 'WAKE'): Promise<unknown> => {
+    const actions = some().map((workerId): WorkerAction => ({ do: what, workerId }));
+    return first!.stores.scales.takeTurns([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => ''); });
+  };
   const drain = async (): Promise<void> => {
-    const actions = some().map((workerId): WorkerAction => ({ do: 'DRAIN', workerId }));
-    await first!.stores.scales.takeTurns([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => ''); });
+    await commit('FREEZE');
+    await commit('WAKE');
+    await commit('DRAIN');
     await sql`UPDATE worker w SET desired = 'RUN' FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
   };
   await t.resolves(together([
