@@ -3,8 +3,9 @@
  * one ends what was known: a few short ones are enough to forget the first of these, twice as many each time that another follows soon.
  */
 import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../domain/hand-ahead.ts';
+import { boundedCache } from '../runtime/bounded-cache.ts';
 
-/** Endpoints that are remembered; beyond it the one goes that was new first. */
+/** Endpoints that are remembered. */
 const ENDPOINTS_MAX = 10_000;
 /** After so many short ones in a row nothing is held against the endpoint. */
 const FORGIVEN = 1_000;
@@ -18,7 +19,7 @@ interface Times {
 }
 
 export class ExecutionTimes {
-  readonly #byEndpoint = new Map<string, Times>();
+  readonly #byEndpoint = boundedCache<string, Times>(ENDPOINTS_MAX);
 
   /** An execution ended after so many milliseconds. */
   learn(endpointId: string, ms: number): void {
@@ -46,8 +47,6 @@ export class ExecutionTimes {
   #of(endpointId: string): Times {
     let times = this.#byEndpoint.get(endpointId);
     if (times) return times;
-    const [first] = this.#byEndpoint.keys();
-    if (first !== undefined && this.#byEndpoint.size >= ENDPOINTS_MAX) this.#byEndpoint.delete(first);
     this.#byEndpoint.set(endpointId, times = { ms: [], count: 0, needed: MEASURED_MIN });
     return times;
   }

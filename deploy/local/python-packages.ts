@@ -34,7 +34,7 @@ export async function installWithUv({ program, options }: Uv, { python, requirem
   return code === 0;
 }
 
-/** Installs them with pip. Throws UsageError with pip's last words. */
+/** Installs them with pip. Throws UsageError with the end of what pip wrote. */
 export async function installWithPip({ python, requirements, report, signal }: PackagesOptions): Promise<void> {
   if (!requirements.file && requirements.more.length === 0) return;
   report(`installing ${names(requirements)} with pip; the first time this takes a minute`);
