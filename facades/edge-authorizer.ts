@@ -9,7 +9,7 @@ import { within } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
-import { createServer } from '../core/runtime/node-http.ts';
+import { createServer, getText } from '../core/runtime/node-http.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
 import { AccessServiceClient } from '../proto/gen/slipway/v1/access_service.ts';
@@ -126,7 +126,6 @@ export class EdgeAuthorizer extends SingleRunService {
 
 /** Undefined: it does not say them. Rejects when it is away. */
 async function askFacade(address: string, edgeKey: string, signal: AbortSignal): Promise<string | undefined> {
-  const answer = await fetch(`http://${address}${AUTHORIZER_SETTINGS_PATH}`, { headers: { [EDGE_KEY_HEADER]: edgeKey }, signal });
-  const text = await answer.text();
-  return answer.ok ? text : undefined;
+  const { status, text } = await getText(`http://${address}${AUTHORIZER_SETTINGS_PATH}`, { [EDGE_KEY_HEADER]: edgeKey }, signal);
+  return status === 200 ? text : undefined;
 }

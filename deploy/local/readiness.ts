@@ -1,6 +1,7 @@
 /** Waits until an endpoint's worker can take a job, and says why when it does not come up. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
+import { getText } from '../../core/runtime/node-http.ts';
 import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import type { EndedWorkers, Worker } from '../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../proto/wire/pages.ts';
@@ -35,9 +36,9 @@ export async function waitForWorker(options: ReadinessOptions): Promise<void> {
 
 async function readyWorkers({ url, apiKey, endpointId, lb, signal }: ReadinessOptions): Promise<number> {
   try {
-    const response = await fetch(`${url}/v2/${endpointId}/health`, { headers: { authorization: `Bearer ${apiKey}` }, signal });
-    if (!response.ok) return 0;
-    const { workers } = await response.json() as { workers?: { ready?: number; running?: number } };
+    const { status, text } = await getText(`${url}/v2/${endpointId}/health`, { authorization: `Bearer ${apiKey}` }, signal);
+    if (status !== 200) return 0;
+    const { workers } = JSON.parse(text) as { workers?: { ready?: number; running?: number } };
     return (workers?.ready ?? 0) + (lb ? 0 : workers?.running ?? 0);
   } catch {
     // A process is being started again; the next poll will tell.
