@@ -84,10 +84,11 @@ export class SessionInbox {
       const outcome = outcomeFromMessage(message, this.#options.machineId());
       if (!outcome) continue;
       // Only what it held can tell: an agent's word about others' attempts counts for nothing.
-      if (this.#options.pool.release(outcome)) this.#measure(outcome);
+      const id = attemptId(outcome);
+      if (this.#options.pool.release(outcome, id)) this.#measure(outcome);
       const workerId = message.ref!.workerId;
       if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onProven(workerId);
-      this.#record(outcome, workerId);
+      this.#record(id, outcome, workerId);
     }
   }
 
@@ -107,9 +108,8 @@ export class SessionInbox {
   }
 
   /** Without async functions: thousands of these wait for a commit at a time, and each collection of young objects copies all that waits. */
-  #record(outcome: AttemptOutcome, workerId: string): void {
+  #record(id: string, outcome: AttemptOutcome, workerId: string): void {
     const { arriving, attempts, outbox } = this.#options;
-    const id = attemptId(outcome);
     const bytes = outcome.output?.length ?? 0;
     arriving.add(id);
     const over = (): void => {

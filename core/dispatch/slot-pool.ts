@@ -93,9 +93,8 @@ export class SlotPool implements SlotSource {
     if (place.held.size === 0) this.detach(workerId, sink);
   }
 
-  /** An attempt ended. True: it was counted until now. */
-  release(key: MachineAttempt): boolean {
-    const id = attemptId(key);
+  /** An attempt ended, `id` being its name. True: it was counted until now. */
+  release(key: MachineAttempt, id = attemptId(key)): boolean {
     const place = this.#holders.get(id);
     if (!place) return false;
     this.#holders.delete(id);

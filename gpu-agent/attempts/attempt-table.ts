@@ -97,7 +97,7 @@ export class AttemptTable {
     const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;
     if (attempt.beganAtMs !== undefined && !ending.unmeasured) holding?.pace.ended(executionMs);
     const outcome = { ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs };
-    const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait });
+    const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait, key: attempt.key });
     // Its worker goes on once it is answered.
     if (next.length > 0) void safe.then(() => { for (const begun of next) begun.begin(this.#clock.monotonicMs()); });
     if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));

@@ -84,7 +84,8 @@ export class OutcomeReporter {
     for (const { outcome, chunks } of entries) {
       for (const chunk of chunks) this.#chunks.add(chunk);
       const large = isLarge(outcome);
-      this.#keep({ ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, grace: undefined, onSafe: () => {} });
+      const pending = { ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, grace: undefined, onSafe: () => {} };
+      this.#keep(attemptKey(outcome.ref!), pending);
     }
     return entries.length;
   }
@@ -106,16 +107,16 @@ export class OutcomeReporter {
 
   /**
    * Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core. `mayWait`: nobody waits until it is safe.
+   * `key`: its attempt's, where that is known: a text that is made anew is read anew by each map.
    */
-  report(given: AttemptOutcome, { mayWait = false }: { mayWait?: boolean | undefined } = {}): Promise<void> {
+  report(given: AttemptOutcome, { mayWait = false, key = attemptKey(given.ref!) }: { mayWait?: boolean | undefined; key?: string } = {}): Promise<void> {
     const outcome = { ...given, output: given.output && ownBytes(given.output) };
-    const key = attemptKey(outcome.ref!);
     return new Promise((resolve) => {
       const large = isLarge(outcome);
       // A large one leaves the memory as soon as it is on the disk, and takes its time to core.
       const grace = large ? undefined : mayWait ? this.#longGrace : this.#grace;
       const pending: Pending = { ref: outcome.ref!, outcome, large, unread: 0, grace, onSafe: resolve };
-      this.#keep(pending);
+      this.#keep(key, pending);
       this.#send(key, pending);
       if (grace) grace.add(key, pending);
       else this.#toDisk(pending);
@@ -169,8 +170,7 @@ export class OutcomeReporter {
     return new Promise((resolve) => this.#waitingForIdle.push(resolve));
   }
 
-  #keep(pending: Pending): void {
-    const key = attemptKey(pending.ref);
+  #keep(key: string, pending: Pending): void {
     const { workerId } = pending.ref;
     if (!this.#pending.has(key)) this.#owed.set(workerId, (this.#owed.get(workerId) ?? 0) + 1);
     this.#pending.set(key, pending);
@@ -202,7 +202,7 @@ export class OutcomeReporter {
   }
 
   #send(key: string, pending: Pending): void {
-    if (!pending.large) return this.#toCore.addOutcome(pending.outcome!);
+    if (!pending.large) return this.#toCore.addOutcome(pending.outcome!, key);
     this.#large.send({
       key,
       isReady: () => this.#chunks.unacknowledged(key).length === 0,

@@ -16,7 +16,7 @@ export interface LargeOutcome {
 
 /** Whatever is given to it leaves as soon as it can; without a session it may be dropped, and its owner gives it again to the next one. */
 export interface ToCore {
-  addOutcome(outcome: AttemptOutcome): void;
+  addOutcome(outcome: AttemptOutcome, key?: string): void;
   addProgress(progress: AttemptProgress): void;
   /** An attempt waits in its worker's hand. */
   addWaiting(ref: AttemptRef): void;

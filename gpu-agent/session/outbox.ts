@@ -90,8 +90,7 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
-  addOutcome(outcome: AttemptOutcome): void {
-    const key = attemptKey(outcome.ref!);
+  addOutcome(outcome: AttemptOutcome, key = attemptKey(outcome.ref!)): void {
     // A progress value that leaves after the outcome would only be ignored.
     this.#progress.delete(key);
     if (this.#chunks.holdsBack(key)) this.#heldBack.set(key, outcome);

@@ -70,6 +70,24 @@ t.test('any content type, also one that is none', async (t) => {
   }
 });
 
+t.test('one connection: bodies with their headers, behind them, empty, and in two pieces with the next request', async (t) => {
+  const { port } = await setup(t);
+  const head = (bytes: number): string => `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`;
+  // Each is sent when the one before was answered, as far as it has an answer.
+  const writes = [`${head(3)}abc`, head(4), `abcd${head(0)}`, `${head(0)}${head(5)}ab`, `cde${head(16_384)}${'x'.repeat(16_384)}`];
+  const text = await exchange(t, port, (socket) => {
+    const next = (): void => {
+      const write = writes.shift();
+      if (write !== undefined) socket.write(write);
+      // It has no answer before its body.
+      if (write === head(4)) setImmediate(next);
+    };
+    socket.on('data', next);
+    next();
+  }, '"size":16384');
+  t.same([...text.matchAll(/"size":(\d+)/g)].map(([, size]) => Number(size)), [3, 4, 0, 0, 5, 16_384]);
+});
+
 t.test('a body in pieces of one byte', async (t) => {
   const { port } = await setup(t);
   const body = Buffer.from(`{"input":"${'x'.repeat(20_000)}"}`);
