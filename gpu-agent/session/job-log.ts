@@ -19,8 +19,7 @@ export interface JobLogParts {
 export async function readJobLog({ pool, archive, spans, clock }: JobLogParts, workerId: string, place: JobLogPlace): Promise<JobLogPage | undefined> {
   const log = pool.get(workerId)?.log;
   // One that has written nothing yet may have a log of an earlier run of the agent.
-  if (log && log.size > 0) return jobLines({ ...log.kept(), spans: spans.of(workerId) }, workerId, place, clock.monotonicMs());
-  const kept = await archive.attributed(workerId);
+  const kept = !log || log.size === 0 ? await archive.attributed(workerId) : undefined;
   if (kept) return jobLines(kept as AttributedLog, workerId, place, Infinity);
-  return log && { lines: [], offset: place.offset, more: false, cut: false, over: spans.of(workerId).every(({ toMs }) => toMs !== undefined) };
+  return log && jobLines({ ...log.kept(), spans: spans.of(workerId) }, workerId, place, clock.monotonicMs());
 }

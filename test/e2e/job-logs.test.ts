@@ -66,6 +66,19 @@ t.test('each job has its own lines, of a worker that has ended too, and pages of
   t.same(textsOf(await whole(js, ids[0]!)), ['saying red', 'saying green', 'saying blue'], 'its machine keeps them');
 });
 
+t.test('a job whose worker wrote nothing has a log that ends, though the worker has others', async (t) => {
+  const { path, open } = await scratch(t);
+  const silent = endpointJobs(system, await system.createEndpoint({ command: jsHandler('in-flight.js'), workersMax: 1 }));
+  const [busy, done] = await Promise.all(['later', 'now'].map((gate) => silent.run({ gate: path(gate), ms: 0, notes: path('notes'), number: 1 }))) as [string, string];
+  open('now');
+  await silent.settled(done);
+  const feed = await readEvents(t, system, `/v2/${silent.id}/logs/${done}`);
+  t.match(await feed.rest(), [{ event: 'end' }]);
+  t.match(await read(silent, busy), { status: 'IN_PROGRESS', lines: [], over: false });
+  open('later');
+  await silent.settled(busy);
+});
+
 t.test('refusals', async (t) => {
   t.match(await system.request('GET', `/v2/${js.id}/logs/none`), { status: 404, json: { code: 'job_not_found' } });
   const id = await js.run({ words: [] });
