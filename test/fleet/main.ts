@@ -16,8 +16,8 @@ import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
 import type { MeasuredCore } from './measured-core.ts';
 import { statementTable } from './statement-table.ts';
-import { matchTable, matches, wins } from './scalers.ts';
-import { LARGE_MODEL } from './traces.ts';
+import { matchOf, matchTable, matches, wins } from './scalers.ts';
+import { LARGE_MODEL, recordedTrace } from './traces.ts';
 
 const HELP = `npm run fleet -- [options]
 
@@ -30,13 +30,17 @@ Simulates machines over the real session protocol against a real core and Postgr
   --starts <file>      recorded cold starts, one length in milliseconds a line, and
   --pulls <file>       of images; without these hundredths of usual ones
   --seed <n>           default 1
-  --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads
+  --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads; exits 1 where it does not win
+  --trace <file>       instead: the same over a recorded load, a job a line: when it was submitted and how long it ran, in milliseconds
+  --target <seconds>   of the SLO scaler there (default 10); --starts has its cold starts (without it some of 15 to 40 s)
   --statements <n>     print the n statements that PostgreSQL spent most on, too
   --profile <folder>   write what core's processor did there, for a browser's profiler
   --decisions <n>      instead: how soon a decision follows its condition at so many endpoints that sleep, and what that costs
   --at-once <n>        instead: the same when so many endpoints get their first job at once
   --help               this text
 `;
+/** Cold starts of a recorded load of which none were recorded, in milliseconds. */
+const USUAL_STARTS = [15_000, 18_000, 20_000, 24_000, 40_000];
 /** Longest that one step may take. */
 const STEP_MS_MAX = 600_000;
 /** So long without a further worker there are all that will be. */
@@ -165,10 +169,15 @@ async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    decisions: option, 'at-once': option, statements: option, profile: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
+    trace: option, target: option, decisions: option, 'at-once': option, statements: option, profile: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
+  if (values.trace !== undefined) {
+    const starts = values.starts === undefined ? USUAL_STARTS : quantilesOf(readFileSync(values.starts, 'utf8'));
+    const trace = recordedTrace(readFileSync(values.trace, 'utf8'), starts, seed);
+    return console.log(matchTable([matchOf([trace], positive('--target', values.target, 10))]));
+  }
   if (values.scalers) {
     const seeds = [seed, seed + 1, seed + 2];
     const [usual, large] = [matches(seeds), matches(seeds, LARGE_MODEL)];

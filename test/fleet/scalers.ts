@@ -43,14 +43,16 @@ export function play(trace: Trace, settings: ScaleSettings): ModelResult {
 /** Plays all shapes with both; means over the seeds. */
 export function matches(seeds: readonly number[], lengths?: Lengths): Match[] {
   const all = seeds.flatMap((seed) => traces(seed, lengths));
-  return [...Map.groupBy(all, ({ name }) => name)].map(([shape, same]) => {
-    const target = TARGETS[shape]!;
-    return {
-      shape, target, jobs: Math.round(mean(same.map(({ jobs }) => jobs.length))),
-      delay: meanScore(same.map((trace) => play(trace, settingsOf({})))),
-      slo: meanScore(same.map((trace) => play(trace, settingsOf({ scalerType: 'SLO', scalerValue: target })))),
-    };
-  });
+  return [...Map.groupBy(all, ({ name }) => name)].map(([shape, same]) => matchOf(same, TARGETS[shape]!));
+}
+
+/** Plays loads of one shape with both. `target`: of the SLO scaler, in seconds. */
+export function matchOf(same: readonly Trace[], target: number): Match {
+  return {
+    shape: same[0]!.name, target, jobs: Math.round(mean(same.map(({ jobs }) => jobs.length))),
+    delay: meanScore(same.map((trace) => play(trace, settingsOf({})))),
+    slo: meanScore(same.map((trace) => play(trace, settingsOf({ scalerType: 'SLO', scalerValue: target })))),
+  };
 }
 
 /** Whether the SLO scaler wins: the same GPU seconds for at most half of the wait, or at most 70 % of them for no longer waits. */

@@ -3,8 +3,8 @@ import t from 'tap';
 import type { ScaleSample, WorkerSample } from '../../../core/domain/scaler.ts';
 import { sloScaler } from '../../../core/domain/slo-scaler.ts';
 import type { TrafficSample } from '../../../core/domain/traffic.ts';
-import { matches, play, settingsOf, wins } from '../../fleet/scalers.ts';
-import { LARGE_MODEL, traces } from '../../fleet/traces.ts';
+import { matchOf, matches, play, settingsOf, wins } from '../../fleet/scalers.ts';
+import { LARGE_MODEL, recordedTrace, traces } from '../../fleet/traces.ts';
 
 const worker = (given: Partial<WorkerSample> = {}): WorkerSample => ({
   id: 'w', machineId: 'm', gpus: 1, reachable: true, desired: 'RUN', state: 'READY', version: 0, held: 0, idleMs: 0, ageMs: 60_000,
@@ -54,6 +54,17 @@ for (const [what, given, scalerValue, wanted, reason] of ROWS) {
     t.same(sloScaler(JSON.parse(JSON.stringify(given)) as ScaleSample, settings), recommended, 'the same again from the sample as it is kept');
   });
 }
+
+t.test('a recorded load is played as it came', async (t) => {
+  const [, diurnal] = traces(44);
+  const written = diurnal!.jobs.map(({ atMs, executionMs }) => `${atMs + 1_700_000_000_000},${executionMs}`).reverse().join('\n');
+  const recorded = recordedTrace(written, [18_000, 20_000, 24_000], 44);
+  const firstMs = diurnal!.jobs[0]!.atMs;
+  t.same(recorded.jobs.map(({ executionMs }) => executionMs).sort(), diurnal!.jobs.map(({ executionMs }) => executionMs).sort());
+  t.same(recorded.jobs.map(({ atMs }) => atMs), diurnal!.jobs.map(({ atMs }) => atMs - firstMs));
+  t.ok(wins(matchOf([recorded], 7)));
+  for (const bad of ['', '1', '1,2,3', '1,x', '-1,2']) t.throws(() => recordedTrace(bad, [1], 1), /two numbers of milliseconds/, bad);
+});
 
 // Seeds that the scaler was not made with.
 t.test('against QUEUE_DELAY: as many GPU seconds for half the wait, or 70 % of them for no longer waits', async (t) => {
