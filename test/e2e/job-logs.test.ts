@@ -69,7 +69,8 @@ t.test('each job has its own lines, of a worker that has ended too, and pages of
 t.test('a job whose worker wrote nothing has a log that ends, though the worker has others', async (t) => {
   const { path, open } = await scratch(t);
   const silent = endpointJobs(system, await system.createEndpoint({ command: jsHandler('in-flight.js'), workersMax: 1 }));
-  const [busy, done] = await Promise.all(['later', 'now'].map((gate) => silent.run({ gate: path(gate), ms: 0, notes: path('notes'), number: 1 }))) as [string, string];
+  const begin = (gate: string) => silent.run({ gate: path(gate), ms: 0, notes: path('notes'), number: 1 });
+  const [busy, done] = [await begin('later'), await begin('now')];
   open('now');
   await silent.settled(done);
   const feed = await readEvents(t, system, `/v2/${silent.id}/logs/${done}`);

@@ -169,7 +169,8 @@ async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    trace: option, target: option, decisions: option, 'at-once': option, statements: option, profile: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
+    trace: option, target: option, decisions: option, 'at-once': option, statements: option, profile: option,
+    scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
