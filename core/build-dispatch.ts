@@ -31,6 +31,7 @@ import type { Stores } from './store/storage.ts';
 export interface DispatchOptions {
   machines: Stores['machines'];
   workers: Stores['workers'];
+  running: Stores['running'];
   scales: Stores['scales'];
   podReports: Stores['podReports'];
   images: Stores['images'];
@@ -71,7 +72,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, scales, podReports, images, events, duty, openCredentials, onTurn, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, running, scales, podReports, images, events, duty, openCredentials, onTurn, replicaAddress, clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -90,7 +91,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
   const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, ...seams });
-  const audit = new AttemptAudit({ table, pool, workers, attempts, arriving, ...seams });
+  const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...seams });
   const pods = new PodReports({ podReports, ...seams });
   const containers = new ContainerReports({ images, ...seams });
   const logs = new WorkerLogs(table, clock);
@@ -100,7 +101,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.wake([endpointId]);
   };
   const sessions: SessionContext = {
-    table, pool, times, machines, workers, attempts, reports, pods, containers, desired, arriving, replicaAddress, ...seams,
+    table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving, replicaAddress, ...seams,
     leases: new LeaseKeeper(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {

@@ -8,8 +8,8 @@ import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { LoopService } from '../runtime/loop-service.ts';
+import type { CurrentAttempt } from '../store/running-jobs.ts';
 import type { Stores } from '../store/storage.ts';
-import type { CurrentAttempt } from '../store/worker-store.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
 import { attemptId } from './slot-pool.ts';
@@ -21,7 +21,7 @@ const PERIOD_MS = 2_000;
 export interface AttemptAuditOptions {
   table: SessionTable;
   pool: SlotPool;
-  workers: Pick<Stores['workers'], 'currentAttempts'>;
+  running: Pick<Stores['running'], 'onMachines' | 'current'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Attempts whose outcome has arrived and is not written yet. */
   arriving: ReadonlySet<string>;
@@ -48,13 +48,13 @@ export class AttemptAudit extends LoopService {
   async auditOnce(): Promise<void> {
     const sessions = this.#options.table.all().filter((session) => session.isOpen);
     if (sessions.length === 0) return;
-    const current = await this.#options.workers.currentAttempts(sessions.map((session) => session.machineId));
+    const current = await this.#options.running.onMachines(sessions.map((session) => session.machineId));
     const byMachine = Map.groupBy(current, (attempt) => attempt.machineId);
     const suspects = new Set<string>();
     for (const session of sessions) {
       const attempts = byMachine.get(session.machineId) ?? [];
       await this.#giveBack(session, attempts, suspects);
-      this.#stopStale(session, new Set(attempts.map(attemptId)), suspects);
+      await this.#stopStale(session, new Set(attempts.map(attemptId)), suspects);
     }
     this.#suspects = suspects;
   }
@@ -75,14 +75,14 @@ export class AttemptAudit extends LoopService {
   }
 
   /** Attempts that are held and not current are told to end, again and again until the agent says that they have. */
-  #stopStale(session: LiveSession, current: ReadonlySet<string>, suspects: Set<string>): void {
-    for (const workerId of session.workerIds()) {
-      for (const attempt of this.#options.pool.heldBy(workerId)) {
-        const id = attemptId(attempt);
-        if (current.has(id)) continue;
-        suspects.add(`${session.id} ${id}`);
-        if (this.#suspects.has(`${session.id} ${id}`)) session.stopAttempt(attempt, 'its job is final, gone or runs elsewhere');
-      }
+  async #stopStale(session: LiveSession, current: ReadonlySet<string>, suspects: Set<string>): Promise<void> {
+    const { pool, running } = this.#options;
+    const missing = session.workerIds().flatMap((workerId) => pool.heldBy(workerId)).filter((attempt) => !current.has(attemptId(attempt)));
+    for (const attempt of missing) suspects.add(`${session.id} ${attemptId(attempt)}`);
+    const again = missing.filter((attempt) => this.#suspects.has(`${session.id} ${attemptId(attempt)}`));
+    const kept = new Set((await running.current(again)).map(attemptId));
+    for (const attempt of again) {
+      if (!kept.has(attemptId(attempt))) session.stopAttempt(attempt, 'its job is final, gone or runs elsewhere');
     }
   }
 }

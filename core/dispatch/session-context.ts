@@ -30,6 +30,7 @@ export interface SessionContext {
   times: ExecutionTimes;
   machines: Stores['machines'];
   workers: Stores['workers'];
+  running: Stores['running'];
   attempts: AttemptCalls;
   leases: LeaseKeeper;
   reports: WorkerReports;

@@ -155,7 +155,7 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   async #join(hello: Hello | undefined): Promise<void> {
-    const { table, workers, pods, containers, attempts, leases, desired, logger } = this.#context;
+    const { table, workers, running, pods, containers, attempts, leases, desired, logger } = this.#context;
     const machine = machineFromMessage(hello?.machine);
     await this.#key.bind(machine.id);
     if (this.#hasEnded()) return;
@@ -165,7 +165,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#canRecall = hello!.recalls;
     await enterMachine(this, hello!.replaces, machine, this.#context);
     const held = heldFromRefs(hello!.attempts, machine.id);
-    const current = await workers.currentAttempts([machine.id]);
+    const current = await running.ofMachine(machine.id);
     const own = await workers.endpointsOf(machine.id, [...hello!.workers, ...held].map(({ workerId }) => workerId));
     // Their rows may be gone already.
     for (const { workerId, endpointId } of current) own.set(workerId, endpointId);

@@ -3,6 +3,7 @@ import { TIME_OUT_TEXT } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
 import { consequences } from './consequences.ts';
+import { LookStart } from './look-start.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
@@ -12,18 +13,26 @@ export interface Ended {
   machineId: string;
 }
 
+/** There is one look for all jobs. */
+const ALL = '';
+
 export class DeadlineStore {
   readonly #hot: Sql;
+  /** No deadline is set in the past. */
+  readonly #start: LookStart;
 
-  constructor({ hot }: Pick<Database, 'hot'>) {
+  /** `marginMs`: see LookStart. */
+  constructor({ hot }: Pick<Database, 'hot'>, marginMs?: number) {
     this.#hot = hot;
+    this.#start = new LookStart(marginMs);
   }
 
   /** Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT. */
   async timeOut(limit: number): Promise<Ended[]> {
     const rows = await this.#hot<(JobRow & { machine_id: string })[]>`
       WITH due AS MATERIALIZED (
-        SELECT endpoint_id, id FROM job WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now()
+        SELECT endpoint_id, id FROM job WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now() AND execution_deadline_at >= (
+          SELECT ${this.#start.from(this.#hot, this.#hot`k`)} FROM unnest(${this.#start.columns(this.#hot, [ALL])}) AS k (since_ms, full_due_ms))
         ORDER BY execution_deadline_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
       ), moved AS (
         UPDATE job j SET state = 'TIMED_OUT', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
@@ -38,10 +47,17 @@ export class DeadlineStore {
 
   /** Milliseconds until the next execution deadline when there is one within the next `withinMs`, else undefined. */
   async nextMs(withinMs: number): Promise<number | undefined> {
-    const [row] = await this.#hot<{ ms: number }[]>`
-      SELECT (extract(epoch FROM execution_deadline_at - clock_timestamp()) * 1000)::float8 AS ms FROM job
-      WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now() + ${withinMs}::int * interval '1 ms'
-      ORDER BY execution_deadline_at LIMIT 1`;
-    return row?.ms;
+    const sql = this.#hot;
+    const [row] = await sql<{ ms: number | null; at_ms: number | null; now_ms: number; took_ms: number }[]>`
+      SELECT (extract(epoch FROM d.at - clock_timestamp()) * 1000)::float8 AS ms, (extract(epoch FROM d.at) * 1000)::float8 AS at_ms,
+        (extract(epoch FROM now()) * 1000)::float8 AS now_ms, (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms
+      FROM unnest(${this.#start.columns(sql, [ALL])}) AS k (since_ms, full_due_ms) LEFT JOIN LATERAL (
+        SELECT execution_deadline_at AS at FROM job
+        WHERE state = 'IN_PROGRESS' AND execution_deadline_at >= ${this.#start.from(sql, sql`k`)}
+          AND execution_deadline_at <= now() + ${withinMs}::int * interval '1 ms'
+        ORDER BY execution_deadline_at LIMIT 1) AS d ON true`;
+    const { ms, at_ms: atMs, now_ms: nowMs, took_ms: tookMs } = row!;
+    this.#start.learn(ALL, { nowMs, tookMs, oldestMs: atMs ?? undefined });
+    return ms ?? undefined;
   }
 }

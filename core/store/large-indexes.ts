@@ -7,11 +7,12 @@ import type { Sql } from './database.ts';
 
 const LARGE_INDEXES: Record<string, string> = {
   job_running_since_idx: "job (endpoint_id, started_at) WHERE state = 'IN_PROGRESS'",
+  job_machine_since_idx: "job (machine_id, started_at) WHERE state = 'IN_PROGRESS'",
   job_finished_idx: 'job (endpoint_id, state, position) WHERE finished_at IS NOT NULL',
 };
 
 /** Those that another replaced; a release that still knows them uses that one. */
-const REPLACED = ['job_running_idx'];
+const REPLACED = ['job_running_idx', 'job_machine_idx'];
 
 /** Builds those that are missing, or that an interrupted start left unfinished. Waits for transactions that are open. */
 export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {

@@ -1,12 +1,14 @@
 /**
- * What workers hold. Attempts that ended are still in the index of running ones until vacuum may remove them, which it may not while somebody holds an old
- * snapshot open; so a look begins with the oldest attempt that ran at the last one. No attempt begins in the past: what that might miss, when
- * a clock is set back or a claim is long in committing, is found by a look at everything, which is made whenever it takes little of the time. The order
- * asks for the index by start: statistics of a moment in which nothing ran make all indexes of running jobs look equally empty.
+ * What workers and machines hold, asked again and again: each look begins with the oldest attempt that ran at the last one (look-start.ts), as no
+ * attempt begins in the past. The order asks for the index by start: statistics of a moment in which nothing ran make all indexes of running jobs look
+ * equally empty.
  */
-import { boundedCache } from '../runtime/bounded-cache.ts';
+import { byJob } from '../domain/job.ts';
+import type { MachineAttempt } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
+import { LookStart } from './look-start.ts';
 import { numberArray, textArray } from './pack.ts';
+import { isLive, isRunning } from './rows.ts';
 
 /** Attempts that a worker holds, and those of them of normal priority. */
 export interface HeldCount {
@@ -15,69 +17,103 @@ export interface HeldCount {
   normal: number;
 }
 
-/** Times of the database's clock, in milliseconds since 1970. */
-interface Known {
-  /** The oldest attempt that ran. */
-  sinceMs: number;
-  /** When to look at everything. */
-  fullDueMs: number;
+/** An attempt that the job table counts on a machine for. */
+export interface CurrentAttempt extends MachineAttempt {
+  workerId: string;
 }
 
-interface HeldRow {
+/** A look at one id; all its rows say the same of when it was made. */
+interface LookRow {
   id: string;
-  worker_id: string | null;
-  held: number;
-  normal: number;
   since_ms: number | null;
   now_ms: number;
   took_ms: number;
 }
 
-/** Far longer than a claim takes to commit. */
-const MARGIN_MS = 10_000;
-/** A look at everything may take this share of the time. */
-const FULL_SHARE = 0.01;
-const ENTRIES_MAX = 10_000;
+type HeldRow = LookRow & { worker_id: string | null; held: number; normal: number };
+type AttemptRow = LookRow & { endpoint_id: string | null; job_id: string; attempt: number; worker_id: string };
 
 export class RunningJobs {
   readonly #hot: Sql;
-  readonly #marginMs: number;
-  readonly #known = boundedCache<string, Known>(ENTRIES_MAX);
+  readonly #byEndpoint: LookStart;
+  readonly #byMachine: LookStart;
 
-  /** `marginMs`: how long a claim may take to commit. */
-  constructor({ hot }: Pick<Database, 'hot'>, marginMs = MARGIN_MS) {
+  /** `marginMs`: see LookStart. */
+  constructor({ hot }: Pick<Database, 'hot'>, marginMs?: number) {
     this.#hot = hot;
-    this.#marginMs = marginMs;
+    this.#byEndpoint = new LookStart(marginMs);
+    this.#byMachine = new LookStart(marginMs);
   }
 
   /** What the workers of these endpoints hold; those that hold nothing are left out. */
   async heldBy(endpointIds: readonly string[]): Promise<Map<string, HeldCount[]>> {
-    const known = endpointIds.map((id) => this.#known.get(id));
-    const rows = await this.#hot<HeldRow[]>`
-      SELECT e.id, h.worker_id, coalesce(h.held, 0) AS held, coalesce(h.normal, 0) AS normal, (extract(epoch FROM h.since) * 1000)::float8 AS since_ms,
-        (extract(epoch FROM now()) * 1000)::float8 AS now_ms, (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms
-      FROM unnest(${textArray(endpointIds)}::text[], ${numberArray(known.map((one) => one?.sinceMs))}::float8[],
-        ${numberArray(known.map((one) => one?.fullDueMs))}::float8[]) AS e (id, since_ms, full_due_ms)
+    const sql = this.#hot;
+    const rows = await sql<HeldRow[]>`
+      SELECT e.id, h.worker_id, coalesce(h.held, 0) AS held, coalesce(h.normal, 0) AS normal, ${lookedAt(sql, sql`h.since`)}
+      FROM unnest(${textArray(endpointIds)}::text[], ${this.#byEndpoint.columns(sql, endpointIds)}) AS e (id, since_ms, full_due_ms)
       LEFT JOIN LATERAL (
         SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal, min(started_at) AS since FROM (
           SELECT worker_id, low_priority, started_at FROM job
-          WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' AND started_at >= CASE WHEN extract(epoch FROM now()) * 1000 >= coalesce(e.full_due_ms, 0)
-            THEN timestamptz '-infinity' ELSE to_timestamp(e.since_ms / 1000) END
+          WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byEndpoint.from(sql, sql`e`)}
           ORDER BY started_at) AS r
         GROUP BY worker_id) AS h ON true`;
-    const found = Map.groupBy(rows, ({ id }) => id);
-    endpointIds.forEach((id, index) => this.#learn(id, known[index], found.get(id) ?? []));
+    const found = learnt(this.#byEndpoint, rows);
     const heldOf = ({ worker_id: workerId, held, normal }: HeldRow): HeldCount[] => (workerId === null ? [] : [{ workerId, held, normal }]);
     return new Map([...found].map(([id, own]) => [id, own.flatMap(heldOf)]));
   }
 
-  #learn(endpointId: string, before: Known | undefined, rows: readonly HeldRow[]): void {
-    const [first] = rows;
-    if (!first) return;
-    const { now_ms: nowMs } = first;
-    const sinceMs = Math.min(nowMs, ...rows.map(({ since_ms }) => since_ms ?? nowMs)) - this.#marginMs;
-    const full = before === undefined || nowMs >= before.fullDueMs;
-    const tookMs = Math.max(...rows.map(({ took_ms }) => took_ms));
-    this.#known.set(endpointId, { sinceMs, fullDueMs: full ? nowMs + tookMs / FULL_SHARE : before.fullDueMs });
+  /** All attempts of a machine, looked for from the first. On the hot pool, whose plan is the index of machines. */
+  async ofMachine(machineId: string): Promise<CurrentAttempt[]> {
+    return this.#hot<CurrentAttempt[]>`
+      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId" FROM job
+      WHERE machine_id = ${machineId} AND state = 'IN_PROGRESS'`;
   }
+
+  /** Those of these attempts that are current. */
+  async current<Key extends MachineAttempt>(given: readonly Key[]): Promise<Key[]> {
+    if (given.length === 0) return [];
+    const attempts = given.toSorted(byJob);
+    const rows = await this.#hot<{ place: number }[]>`
+      SELECT g.place FROM unnest(
+        ${numberArray(attempts.map((_, index) => index))}::int[], ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[],
+        ${textArray(attempts.map(({ jobId }) => jobId))}::text[], ${numberArray(attempts.map(({ attempt }) => attempt))}::int[],
+        ${textArray(attempts.map(({ machineId }) => machineId))}::text[]
+      ) AS g(place, endpoint_id, id, attempt, machine_id)
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+      WHERE ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
+    return rows.map(({ place }) => attempts[place]!);
+  }
+
+  /** The attempts of these machines. One whose claim was very long in committing may be missing for a while: what matters is asked by name (`current`). */
+  async onMachines(machineIds: readonly string[]): Promise<CurrentAttempt[]> {
+    const sql = this.#hot;
+    const rows = await sql<AttemptRow[]>`
+      SELECT m.id, j.endpoint_id, j.id AS job_id, j.attempt, j.worker_id, ${lookedAt(sql, sql`j.started_at`)}
+      FROM unnest(${textArray(machineIds)}::text[], ${this.#byMachine.columns(sql, machineIds)}) AS m (id, since_ms, full_due_ms)
+      LEFT JOIN LATERAL (
+        SELECT endpoint_id, id, attempt, worker_id, started_at FROM job
+        WHERE machine_id = m.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byMachine.from(sql, sql`m`)}
+        ORDER BY started_at) AS j ON true`;
+    learnt(this.#byMachine, rows);
+    return rows.flatMap(({ id: machineId, endpoint_id: endpointId, job_id: jobId, attempt, worker_id: workerId }) => (
+      endpointId === null ? [] : [{ endpointId, jobId, attempt, workerId, machineId }]));
+  }
+}
+
+/** Columns of LookRow. */
+function lookedAt(sql: Sql, since: ReturnType<Sql>) {
+  return sql`(extract(epoch FROM ${since}) * 1000)::float8 AS since_ms, (extract(epoch FROM now()) * 1000)::float8 AS now_ms,
+        (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms`;
+}
+
+/** The rows of each id, of which the next look's start is learnt. */
+function learnt<Row extends LookRow>(start: LookStart, rows: readonly Row[]): Map<string, Row[]> {
+  const found = Map.groupBy(rows, ({ id }) => id);
+  for (const [id, own] of found) {
+    const [first] = own as [Row];
+    const oldest = own.reduce((least, { since_ms: since }) => Math.min(least, since ?? Infinity), Infinity);
+    const tookMs = own.reduce((most, { took_ms: took }) => Math.max(most, took), 0);
+    start.learn(id, { nowMs: first.now_ms, tookMs, oldestMs: oldest === Infinity ? undefined : oldest });
+  }
+  return found;
 }

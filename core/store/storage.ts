@@ -77,7 +77,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
-    metrics: new MetricStore(database, running),
+    metrics: new MetricStore(database, running), running,
     deletions: new DeletionStore(database), webhooks: new WebhookStore(database), webhookResults: new WebhookResultStore(database),
     edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer), releases: new ReleaseStore(database),
   };

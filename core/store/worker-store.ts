@@ -84,15 +84,6 @@ interface WorkerEnvRow {
   endpointEnvSealed: Buffer | null;
 }
 
-/** An attempt as the job table has it. */
-export interface CurrentAttempt {
-  endpointId: string;
-  jobId: string;
-  attempt: number;
-  workerId: string;
-  machineId: string;
-}
-
 export class WorkerStore {
   readonly #database: Database;
   readonly #sealer: Sealer;
@@ -218,13 +209,6 @@ export class WorkerStore {
         ...openEnv(this.#sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
       },
     }));
-  }
-
-  /** Attempts that the job table counts on these machines for. On the hot pool, whose plan is the machine index. */
-  async currentAttempts(machineIds: readonly string[]): Promise<CurrentAttempt[]> {
-    return this.#database.hot<CurrentAttempt[]>`
-      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId" FROM job
-      WHERE machine_id = ANY(${[...machineIds]}) AND state = 'IN_PROGRESS'`;
   }
 
   /** Which of these workers are the machine's, with their endpoints. */

@@ -40,7 +40,7 @@ export const job = pgTable('job', {
   primaryKey({ columns: [t.endpointId, t.id] }),
   index('job_claim_idx').on(t.endpointId, t.lowPriority, t.position).where(sql`${t.state} = 'IN_QUEUE'`),
   index('job_running_since_idx').on(t.endpointId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
-  index('job_machine_idx').on(t.machineId).where(sql`${t.state} = 'IN_PROGRESS'`),
+  index('job_machine_since_idx').on(t.machineId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
   index('job_execution_deadline_idx').on(t.executionDeadlineAt).where(sql`${t.state} = 'IN_PROGRESS'`),
   // For lists of jobs: those that wait or run are found by the indexes above.
   index('job_finished_idx').on(t.endpointId, t.state, t.position).where(sql`${t.finishedAt} IS NOT NULL`),

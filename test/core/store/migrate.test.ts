@@ -48,6 +48,8 @@ async function databaseOf(t: Test, migrations: number): Promise<{ url: string; s
 
 t.test('an upgrade beside a backup keeps nobody from the tables that it waits for', async (t) => {
   const { url, sql } = await databaseOf(t, 21);
+  // It would wait for the backup itself before it takes any lock.
+  await sql`CREATE INDEX job_machine_since_idx ON job (machine_id, started_at) WHERE state = 'IN_PROGRESS'`;
   const backup = postgres(url, { max: 1 });
   t.teardown(() => backup.end());
   let read = (): void => undefined;
@@ -78,6 +80,16 @@ t.test('0017: the index of finished jobs is built beside a release that serves, 
   await Promise.all([1, 2, 3].map(() => migrate({ url }, logger)));
   const [index] = await sql`SELECT indisvalid, pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indexrelid = 'job_finished_idx'::regclass`;
   t.match(index, { indisvalid: true, definition: /\(endpoint_id, state, "?position"?\) WHERE \(finished_at IS NOT NULL\)/ });
+});
+
+t.test('0029: the index of a machine\'s attempts takes the place of another, built beside a release that serves', async (t) => {
+  const { url, sql } = await databaseOf(t, 29);
+  await migrate({ url }, logger);
+  const indexes = await sql<{ name: string; definition: string }[]>`
+    SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
+    WHERE indisvalid AND indexrelid::regclass::text LIKE 'job_machine%'`;
+  t.equal(indexes.length, 1);
+  t.match(indexes, [{ name: 'job_machine_since_idx', definition: /\(machine_id, started_at\) WHERE/ }]);
 });
 
 t.test('0002: templates that endpoints use become serverless, and nothing else changes', async (t) => {
