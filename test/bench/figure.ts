@@ -8,7 +8,7 @@ export interface Figure {
   /** How the jobs reached a handler. Empty where none ran. */
   path: '' | 'session' | 'agent' | 'direct' | 'Envoy' | 'activator';
   value: number;
-  unit: '/s' | 'MB/s' | 'ms' | 'MiB' | '%' | '×';
+  unit: '/s' | 'MB/s' | 's' | 'ms' | 'MiB' | '%' | '×';
   /** What we want: at least (rates, shares), at most (the others). */
   target?: number;
   /** Show it as a share of the ceilings. */
@@ -79,7 +79,7 @@ function show(value: number, unit: Figure['unit']): string {
   if (unit === 'MB/s') return `${value.toFixed(1)} MB/s`;
   if (unit === '%') return `${value.toFixed(0)} %`;
   if (unit === '×') return `${value.toFixed(2)}×`;
-  return unit === 'ms' ? `${value.toFixed(2)} ms` : `${Math.round(value)} MiB`;
+  return unit === 'ms' ? `${value.toFixed(2)} ms` : `${Math.round(value)} ${unit}`;
 }
 
 function align(rows: string[][]): string {

@@ -23,6 +23,8 @@ export interface Drained {
   cpu: Record<string, number>;
   /** Somebody else's update of a row in the same database: median, in milliseconds. */
   bystanderMs: number;
+  /** How long the transaction was open, in seconds; 0: there was none. */
+  openSeconds: number;
 }
 
 export async function measureLongQueue(bench: Bench): Promise<Figure[]> {
@@ -34,13 +36,14 @@ export async function measureLongQueue(bench: Bench): Promise<Figure[]> {
     bench.say(`the same before ${queuedJobs} more, with an open transaction, round ${round}`);
     long.push(await drained(bench, { jobs: drainJobs, behind: queuedJobs, snapshot: true }));
   }
-  const of = (all: readonly Drained[], field: 'rate' | 'bystanderMs'): number => median(all.map((one) => one[field]));
+  const of = (all: readonly Drained[], field: 'rate' | 'bystanderMs' | 'openSeconds'): number => median(all.map((one) => one[field]));
   const name = `drain of ${drainJobs.toLocaleString('en')} jobs`;
   const beside = `${name}, ${queuedJobs.toLocaleString('en')} more queued, a transaction open`;
   return [
     { name, path: 'agent', value: of(short, 'rate'), unit: '/s', cpu: short[0]!.cpu },
     { name: beside, path: 'agent', value: of(long, 'rate'), unit: '/s', cpu: long[0]!.cpu },
     { name: 'of the rate alone', path: 'agent', value: 100 * of(long, 'rate') / of(short, 'rate'), unit: '%', target: RATE_LEAST_PERCENT },
+    { name: 'for so long', path: '', value: of(long, 'openSeconds'), unit: 's' },
     { name: 'a bystander\'s update of a row during it', path: '', value: of(long, 'bystanderMs'), unit: 'ms' },
     { name: 'of its time beside the drain alone', path: '', value: of(long, 'bystanderMs') / of(short, 'bystanderMs'), unit: '×', target: BYSTANDER_MOST },
   ];
@@ -52,8 +55,10 @@ export async function drained(bench: Bench, { jobs, behind, snapshot }: { jobs: 
   const others = postgres(stack.databaseUrl, { max: 2 });
   try {
     const endpointId = await stack.createEndpoint(SHAPES.agent.workers, workerCommand());
-    await fillQueue(stack, endpointId, jobs + behind);
+    // Open all along: of a million jobs the filling alone takes minutes.
     const reader = snapshot ? await holdSnapshot(others) : undefined;
+    const openedAt = performance.now();
+    await fillQueue(stack, endpointId, jobs + behind);
     const bystander = await startBystander(others);
     const machine = await startMachine(stack, 'agent', endpointId);
     try {
@@ -63,7 +68,10 @@ export async function drained(bench: Bench, { jobs, behind, snapshot }: { jobs: 
       bystander.forget();
       const to = await completedAt(stack, endpointId, jobs);
       const done = to.completed - from.completed;
-      return { rate: done / (to.seconds - from.seconds), cpu: cpuPer(before, processes, done), bystanderMs: bystander.median() };
+      return {
+        rate: done / (to.seconds - from.seconds), cpu: cpuPer(before, processes, done), bystanderMs: bystander.median(),
+        openSeconds: snapshot ? (performance.now() - openedAt) / 1_000 : 0,
+      };
     } finally {
       await machine.stop();
       await bystander.stop();

@@ -55,7 +55,7 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --beside <folder>  compare with another checkout instead, in turn (rounds: 8 pairs); of --only it knows run, runsync and drain
   --beside-set <NAME=VALUE>
                      a variable of the other's programs, of this checkout when --beside is not given; may be repeated
-  --drain-jobs <n>   jobs of a drain in these two and in the part long-queue, 1,000 to 1,000,000 (default 100,000; long-queue: 20,000)
+  --drain-jobs <n>   jobs of a drain in these two and in the part long-queue, 1,000 to 2,000,000 (default 100,000; long-queue: 20,000)
   --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
   --queued-jobs <n>  jobs behind the drain of the parts long-queue and costs, 1,000 to 2,000,000 (default 200,000)
   --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 1,000)
@@ -87,7 +87,7 @@ export function readOptions(argv: string[]): Options | 'help' {
   return {
     only, beside, json: values.json ?? false, profile: values.profile, report: values.report, peers: values.peers ?? false,
     seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, beside ? 8 : values.peers ? 5 : 3, 100),
-    drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 1_000_000)),
+    drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 2_000_000)),
     queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),
     endpoints: Math.max(10, count('--endpoints', values.endpoints, 1_000, 20_000)),
     readers: Math.max(10, count('--readers', values.readers, 200, 2_000)),

@@ -12,7 +12,7 @@ import type { Bench } from './bench.ts';
 import { Child, ROOT } from './child.ts';
 
 /** How long a queue may grow depends on it (docs/api.md#queue-length). */
-const WORKERS_MAX = 5_000;
+const WORKERS_MAX = 10_000;
 
 /** What runs. */
 export interface Stack {
