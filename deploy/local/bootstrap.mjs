@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setInterval as everyMs } from 'node:timers/promises';
@@ -12,6 +13,8 @@ import { fileURLToPath } from 'node:url';
 const NODE_MAJOR_MIN = 20;
 const PROGRESS_PERIOD_MS = 10_000;
 const PARENT_PERIOD_MS = 500;
+/** As in options.ts. */
+const PORT_DEFAULT = 8080;
 const PASSED_ON_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -120,6 +123,20 @@ async function install(development) {
   }
 }
 
+/** Nobody should wait minutes for an installation to learn that another program has the port. What else may be wrong with it is found later. */
+async function requirePort(args) {
+  const index = args.findIndex((argument) => argument === '--port' || argument.startsWith('--port='));
+  const given = index < 0 ? PORT_DEFAULT : args[index].slice('--port='.length) || args[index + 1];
+  const port = Number(given);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) return;
+  const server = createServer();
+  const taken = await new Promise((resolve) => {
+    server.once('error', ({ code }) => resolve(code === 'EADDRINUSE'));
+    server.listen({ port, host: process.env.SLIPWAY_HTTP_HOST || '127.0.0.1', exclusive: true }, () => server.close(() => resolve(false)));
+  });
+  if (taken) fail(`Port ${port} is taken by another program. Choose another one: npm start -- --port ${port < 60_000 ? port + 1 : port - 1}`, 2);
+}
+
 /** Makes what is generated and not kept in git; takes a moment when nothing changed. */
 async function buildGenerated() {
   for (const file of GENERATORS.map((name) => join(root, name)).filter((path) => existsSync(path))) {
@@ -172,6 +189,9 @@ if (command.help && args.some((argument) => argument === '--help' || argument ==
   process.stdout.write(readFileSync(join(root, command.help), 'utf8'));
   process.exit(0);
 }
-if (missingPackages(command.development).length > 0) await install(command.development);
+if (missingPackages(command.development).length > 0) {
+  if (name === 'start') await requirePort(args);
+  await install(command.development);
+}
 await buildGenerated();
 process.exitCode = await run(command.file, args);

@@ -11,6 +11,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { helpText, readOptions } from '../../deploy/local/options.ts';
 import type { LocalOptions } from '../../deploy/local/options.ts';
+import { occupy, quietPort } from '../helpers/ports.ts';
 import { isAlive, scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -37,7 +38,7 @@ let heard = 0;
 const end = () => { console.log('heard', heard); process.exit(5); };
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { heard += 1; setTimeout(end, 200); });
 process.on('disconnect', () => process.exit(6));
-console.log('args', process.argv.slice(2).join(' '), process.env.INIT_CWD);
+console.log('args', process.argv.slice(2).filter((argument) => !argument.startsWith('--port=')).join(' '), process.env.INIT_CWD);
 if (process.argv[2] === 'end') process.exit(Number(process.argv[3])); else setInterval(() => {}, 1000);
 `;
 
@@ -55,7 +56,10 @@ async function project(t: Test) {
   write('npm-cli.js', NPM);
   write('deploy/local/start.ts', START);
   write('deploy/local/run-tests.ts', START);
-  const start = (...args: string[]) => {
+  const port = await quietPort();
+  const start = (...given: string[]) => {
+    // What listens on the default port of this machine is not of this test.
+    const args = given.some((argument) => argument.startsWith('--port')) ? given : [...given, `--port=${port}`];
     const { npm_lifecycle_event: _, npm_node_execpath: __, ...env } = process.env;
     const child = spawn(process.execPath, [path('deploy/local/bootstrap.mjs'), ...args], {
       cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'],
@@ -78,6 +82,20 @@ t.test('the help needs no installation', async (t) => {
   }
   t.match(helpText(), `(default ${(readOptions([], { root, callerDir: root }) as LocalOptions).port})`);
   t.same(lines('asked'), [], 'npm was not asked');
+});
+
+t.test('a port that another program has is found before the installation', async (t) => {
+  const { start, lines } = await project(t);
+  const port = await occupy(t);
+  for (const args of [['--port', String(port)], [`--port=${port}`]]) {
+    const run = start('start', ...args);
+    t.equal(await run.code, 2);
+    t.match(run.text, new RegExp(`Port ${port} is taken by another program. Choose another one: npm start -- --port \\d+`));
+  }
+  t.same(lines('asked'), [], 'npm was not asked');
+  for (const args of [['--port', 'x'], ['--port=0'], ['--port']]) {
+    t.equal(await start('start', 'end', '0', ...args).code, 0, 'what is no port is told by the command, as ever');
+  }
 });
 
 t.test('installs what is missing, and only then', async (t) => {
