@@ -13,7 +13,7 @@ import type { DemandBook } from '../edge/demand-book.ts';
 import type { RotationBoard } from '../edge/rotation-board.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { DEMAND_VALID_MS } from '../store/edge-store.ts';
+import { DEMAND_VALID_MS } from '../store/demand-rows.ts';
 import type { RotationEndpoint } from '../store/edge-store.ts';
 import { hasEdgeKey } from './edge-key.ts';
 import { refusalOf } from './unary.ts';

@@ -3,7 +3,7 @@ import { asc, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { account } from '../../drizzle/schema/account.ts';
 import type { Actor } from '../domain/permission.ts';
 import type { Quota } from '../domain/quota.ts';
-import { recordChange } from './audit-store.ts';
+import { recordChange } from './audit-rows.ts';
 import type { Database } from './database.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';

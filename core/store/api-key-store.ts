@@ -3,7 +3,7 @@ import { alias, and, arrayContained, eq, getTableColumns, inArray, isNull, notEx
 import { account } from '../../drizzle/schema/account.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
 import type { Actor, Caller, Permission, Scope } from '../domain/permission.ts';
-import { recordChange } from './audit-store.ts';
+import { recordChange } from './audit-rows.ts';
 import type { Database } from './database.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';

@@ -1,17 +1,7 @@
-/** Who changed what. Each row is written in the transaction of its change. */
+/** Who changed what, for people. Rows are written by audit-rows.ts. */
 import { and, asc, desc, eq, gt, lt, sql } from '../../drizzle/orm.ts';
 import { auditEvent } from '../../drizzle/schema/audit-event.ts';
-import type { Actor } from '../domain/permission.ts';
-import type { Database, Transaction } from './database.ts';
-
-/** A change, and who made it. An empty account: it is about the installation. */
-export interface Change extends Actor {
-  /** Name of the rpc. */
-  action: string;
-  subjectId: string;
-  /** Names of the fields that were set. Never their values. */
-  fields: readonly string[];
-}
+import type { Database } from './database.ts';
 
 /** A change that was made. */
 export type AuditEvent = typeof auditEvent.$inferSelect;
@@ -25,12 +15,6 @@ export interface AuditSelection {
   /** Text in the action, the subject, the key or a field; empty: all. */
   search: string;
   oldestFirst: boolean;
-}
-
-/** Records a change; `tx` is the transaction that makes it. */
-export async function recordChange(tx: Transaction, change: Change): Promise<void> {
-  const { accountId, keyId, action, subjectId, fields } = change;
-  await tx.insert(auditEvent).values({ accountId: accountId || null, keyId, action, subjectId, fields: [...fields] });
 }
 
 export class AuditStore {

@@ -1,7 +1,7 @@
 /** Counts for callers, and what the hot path must know of an endpoint. */
 import type { HealthWorker } from '../domain/worker-counts.ts';
 import type { Database, Sql } from './database.ts';
-import { DEMAND_VALID_MS } from './edge-store.ts';
+import { DEMAND_VALID_MS } from './demand-rows.ts';
 import { numberArray, textArray } from './pack.ts';
 import type { RunningJobs } from './running-jobs.ts';
 

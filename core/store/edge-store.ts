@@ -1,8 +1,6 @@
 /** What the edge reads and writes of load-balancing endpoints: which of their workers take requests, and what there is to do for them. */
 import type { Database, Sql } from './database.ts';
 
-/** How long what a facade or proxy said counts, in milliseconds; it says it again each 5 s at the latest (edge_service.proto). */
-export const DEMAND_VALID_MS = 15_000;
 /** Address of what is reached through its machine's tunnel (agent_service.proto). */
 const TUNNEL_ADDRESS = 'tunnel';
 /** Rows of those that have gone are deleted after this many seconds. */
@@ -54,13 +52,6 @@ export interface Demand {
   reporter: string;
   waiting: number;
   inFlight: ReadonlyMap<string, number>;
-}
-
-/** What there is to do for one endpoint, in all. */
-export interface DemandTotal {
-  waiting: number;
-  /** By worker; those with none are left out. */
-  inFlight: Map<string, number>;
 }
 
 interface RotationRow {
@@ -143,19 +134,4 @@ export class EdgeStore {
 
 function wayTo({ address, machineId }: Pick<RotationRow, 'address' | 'machineId'>): Pick<RotationWorker, 'address' | 'tunnelMachineId'> {
   return address === TUNNEL_ADDRESS ? { address: '', tunnelMachineId: machineId ?? '' } : { address: address ?? '', tunnelMachineId: '' };
-}
-
-/** What there is to do for endpoints, of all facades and proxies that said so lately; those with nothing are left out. */
-export async function readDemands(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, DemandTotal>> {
-  const rows = await sql<{ endpointId: string; waiting: number; workerIds: string[]; inFlight: number[] }[]>`
-    SELECT endpoint_id AS "endpointId", waiting, worker_ids AS "workerIds", in_flight AS "inFlight" FROM endpoint_demand
-    WHERE endpoint_id = ANY(${[...endpointIds]}) AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'`;
-  const totals = new Map<string, DemandTotal>();
-  for (const { endpointId, waiting, workerIds, inFlight } of rows) {
-    const total = totals.get(endpointId) ?? { waiting: 0, inFlight: new Map<string, number>() };
-    totals.set(endpointId, total);
-    total.waiting += waiting;
-    for (const [index, id] of workerIds.entries()) total.inFlight.set(id, (total.inFlight.get(id) ?? 0) + (inFlight[index] ?? 0));
-  }
-  return totals;
 }

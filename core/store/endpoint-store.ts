@@ -8,17 +8,17 @@ import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { endpointEnvIdentity } from '../domain/sealed-identity.ts';
 import { checkVolumesOfEndpoint } from '../domain/volume.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import { recordChange } from './audit-store.ts';
+import { recordChange } from './audit-rows.ts';
 import type { Database, Transaction } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
-import { giveTemplate } from './given-template-store.ts';
+import { giveTemplate } from './given-template-rows.ts';
 import { textArray } from './pack.ts';
 import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
-import { recordReleases } from './release-store.ts';
-import { TEMPLATE_BYTES, holdTemplate } from './template-store.ts';
+import { recordReleases } from './release-rows.ts';
+import { TEMPLATE_BYTES, holdTemplate } from './template-rows.ts';
 import { uncrossed } from './transient.ts';
-import { holdVolumes } from './volume-store.ts';
+import { holdVolumes } from './volume-rows.ts';
 
 /** What a new endpoint needs besides its settings. */
 export interface NewEndpoint {

@@ -1,7 +1,7 @@
 /** Images: which bytes a name means for a version of an endpoint or a run of a pod, which machines have which, and what endpoints name. */
 import type { PlacementRequest } from '../domain/placement-filters.ts';
 import { inTransaction } from './database.ts';
-import type { Database, Sql } from './database.ts';
+import type { Database } from './database.ts';
 import type { MachineSession } from './machine-store.ts';
 import { asked } from './placement-view.ts';
 import type { EngineRow } from '../../drizzle/schema/machine.ts';
@@ -20,13 +20,6 @@ export interface ContainerFacts {
   engine: EngineRow | null;
   noEngineReason: string;
   images: readonly MachineImageFacts[];
-}
-
-/** The image of one version of an endpoint. */
-export interface VersionImage {
-  endpointId: string;
-  version: number;
-  imageName: string;
 }
 
 /** What a machine says that an image means. */
@@ -116,11 +109,4 @@ export class ImageStore {
       SELECT machine_id AS "machineId", image_name AS "imageName", CASE WHEN image_digest_run = run THEN image_digest ELSE '' END AS digest
       FROM pod WHERE machine_id = ANY(${[...machineIds]}) AND image_name <> '' ORDER BY created_at DESC, id`;
   }
-}
-
-/** The bytes that the image of a version means; empty: not settled yet. */
-export async function settledDigest(sql: Sql, { endpointId, version, imageName }: VersionImage): Promise<string> {
-  const [row] = await sql<{ digest: string }[]>`
-    SELECT digest FROM endpoint_image WHERE endpoint_id = ${endpointId} AND version = ${version} AND image_name = ${imageName}`;
-  return row?.digest ?? '';
 }

@@ -7,7 +7,7 @@ import { sql as part } from '../../drizzle/orm.ts';
 import { machine as machineTable } from '../../drizzle/schema/machine.ts';
 import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
-import { recordChange } from './audit-store.ts';
+import { recordChange } from './audit-rows.ts';
 import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';

@@ -1,7 +1,7 @@
 /** What metrics say of everything that there is, in two statements however much that is: as of now, the same at every replica. */
 import { hearTurns } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { DEMAND_VALID_MS } from './edge-store.ts';
+import { DEMAND_VALID_MS } from './demand-rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
 
 /** What there is. */

@@ -10,17 +10,18 @@ import type { Pod, PodSettings } from '../domain/pod.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import { recordChange } from './audit-store.ts';
+import { recordChange } from './audit-rows.ts';
 import { statementOf } from './database.ts';
 import type { Database, Transaction } from './database.ts';
-import { openEnv, sealEnv } from './env-seals.ts';
+import { sealEnv } from './env-seals.ts';
 import { placementView } from './placement-view.ts';
 import type { PlacementAsked } from './placement-view.ts';
+import { podFromRow } from './pod-rows.ts';
 import { evictStandbys } from './standby-rows.ts';
-import { readQuotaState } from './quota-store.ts';
-import { holdRegistryAuth } from './registry-auth-store.ts';
+import { readQuotaState } from './quota-rows.ts';
+import { holdRegistryAuth } from './registry-auth-rows.ts';
 import { isGpuTaken } from './transient.ts';
-import { holdVolumes } from './volume-store.ts';
+import { holdVolumes } from './volume-rows.ts';
 
 /** What to do with a pod. */
 export interface PodChange {
@@ -137,15 +138,6 @@ export class PodStore {
   #sealed(id: string, { env }: Partial<PodSettings>) {
     return env && sealEnv(this.#sealer, env, podEnvIdentity(id));
   }
-}
-
-/** A stored pod. */
-export function podFromRow(sealer: Sealer, { envSealed, templateEnvSealed: _unshown, ...row }: typeof pod.$inferSelect): Pod {
-  return {
-    ...row,
-    env: openEnv(sealer, { env: row.env, envSealed }, podEnvIdentity(row.id)),
-    computeType: row.computeType as Pod['computeType'], desired: row.desired as Pod['desired'], state: row.state as Pod['state'],
-  };
 }
 
 /** A pod asks for its image by name: which bytes that means is settled when it starts. */

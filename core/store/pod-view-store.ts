@@ -14,11 +14,11 @@ import { invalid } from '../domain/fields.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
 import { envBytes } from './env-seals.ts';
-import { asGiven } from './given-template-store.ts';
+import { asGiven } from './given-template-rows.ts';
 import type { MachineFacts } from './machine-store.ts';
 import { byNumber, byText, byTime, candidates, cut, inOrder } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
-import { podFromRow } from './pod-store.ts';
+import { podFromRow } from './pod-rows.ts';
 
 /** A pod, or a worker shown as one. */
 export interface PodView extends Pod {

@@ -4,10 +4,9 @@ import { pod } from '../../drizzle/schema/pod.ts';
 import { registryAuth } from '../../drizzle/schema/registry-auth.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/permission.ts';
-import { unknownRegistryAuth } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
-import { recordChange } from './audit-store.ts';
-import type { Database, Transaction } from './database.ts';
+import { recordChange } from './audit-rows.ts';
+import type { Database } from './database.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -23,16 +22,6 @@ export type RegistryAuthRemoval = { removed: true } | { removed: false; usedBy: 
 const USERS_NAMED_MAX = 10;
 /** Everything but the secrets. */
 const SHOWN = { id: registryAuth.id, accountId: registryAuth.accountId, name: registryAuth.name, createdAt: registryAuth.createdAt };
-
-/**
- * Locks credentials against deletion until the transaction ends: who stores a reference to them calls this in the same transaction.
- * INVALID_REQUEST: they are not in this account. Null: nothing is named, which is fine.
- */
-export async function holdRegistryAuth(tx: Transaction, accountId: string, id: string | null): Promise<void> {
-  if (id === null) return;
-  const rows = await tx.select({ id: registryAuth.id }).from(registryAuth).where(own(id, accountId)).for('share');
-  if (rows.length === 0) throw unknownRegistryAuth(id);
-}
 
 export class RegistryAuthStore {
   readonly #database: Database;

@@ -1,40 +1,10 @@
-/** What was changed of endpoints. Each row is written in the transaction of its change. */
-import { and, desc, eq, lt, sql } from '../../drizzle/orm.ts';
+/** What was changed of endpoints, for people. Rows are written by release-rows.ts. */
+import { and, desc, eq, lt } from '../../drizzle/orm.ts';
 import { endpointRelease } from '../../drizzle/schema/endpoint-release.ts';
-import type { Database, Transaction } from './database.ts';
-import { numberArray, textArray } from './pack.ts';
-
-/** Changes that are kept of an endpoint; the oldest go first. */
-const KEPT_MAX = 1_000;
+import type { Database } from './database.ts';
 
 /** A change, and the version that the endpoint has after it. */
 export type Release = typeof endpointRelease.$inferSelect;
-
-/** What was done to endpoints at once. */
-export interface NewRelease {
-  keyId: string;
-  /** Name of the rpc. */
-  action: string;
-  fields: readonly string[];
-  isNew: boolean;
-}
-
-/** Records a change of endpoints; `tx` is the transaction that makes it. */
-export async function recordReleases(tx: Transaction, release: NewRelease, endpoints: readonly { id: string; version: number }[]): Promise<void> {
-  if (endpoints.length === 0) return;
-  const { keyId, action, fields, isNew } = release;
-  // Many endpoints may use one template: neither parameters nor statements grow with them.
-  const ids = sql`${textArray(endpoints.map(({ id }) => id))}::text[]`;
-  await tx.execute(sql`
-    INSERT INTO endpoint_release (endpoint_id, version, is_new, key_id, action, fields)
-    SELECT e.id, e.version, ${isNew}, ${keyId}, ${action}, ${textArray(fields)}::text[]
-    FROM unnest(${ids}, ${numberArray(endpoints.map(({ version }) => version))}::int[]) AS e (id, version)`);
-  await tx.execute(sql`
-    DELETE FROM endpoint_release r USING (
-      SELECT e.id AS endpoint_id, (SELECT o.id FROM endpoint_release o WHERE o.endpoint_id = e.id ORDER BY o.id DESC OFFSET ${KEPT_MAX} LIMIT 1) AS last_id
-      FROM unnest(${ids}) AS e (id)
-    ) gone WHERE r.endpoint_id = gone.endpoint_id AND r.id <= gone.last_id`);
-}
 
 export class ReleaseStore {
   readonly #database: Database;

@@ -5,10 +5,10 @@ import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { readDemands } from './edge-store.ts';
+import { readDemands } from './demand-rows.ts';
 import { asked } from './placement-view.ts';
 import type { RunningJobs } from './running-jobs.ts';
-import { readTraffic } from './traffic-store.ts';
+import { readTraffic } from './traffic-rows.ts';
 
 /** Queued jobs are counted no further than this. */
 const QUEUED_COUNTED_MAX = 100_000;

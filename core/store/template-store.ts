@@ -6,17 +6,17 @@ import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/permission.ts';
 import { filledFields } from '../domain/fields.ts';
 import { templateEnvIdentity } from '../domain/sealed-identity.ts';
-import { unknownTemplate } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import { recordChange } from './audit-store.ts';
-import type { Database, Transaction } from './database.ts';
-import { envBytes, openEnv, sealEnv } from './env-seals.ts';
-import { asGiven, tellUsers } from './given-template-store.ts';
+import { recordChange } from './audit-rows.ts';
+import type { Database } from './database.ts';
+import { openEnv, sealEnv } from './env-seals.ts';
+import { asGiven, tellUsers } from './given-template-rows.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
-import { holdRegistryAuth } from './registry-auth-store.ts';
-import { recordReleases } from './release-store.ts';
+import { holdRegistryAuth } from './registry-auth-rows.ts';
+import { recordReleases } from './release-rows.ts';
+import { TEMPLATE_BYTES, usableBy } from './template-rows.ts';
 import { isDuplicate, uncrossed } from './transient.ts';
 
 /** What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use it too. */
@@ -26,23 +26,11 @@ const USERS_NAMED_MAX = 10;
 /** What each other account may add to a list of public templates: so many templates and, as text, so many bytes. */
 const SHARED_MAX = 100;
 const SHARED_BYTES_MAX = 1_048_576;
-/** Size of a template. */
-export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${envBytes(template)} + octet_length(${template.startCommand}::text)
-  + octet_length(${template.entrypoint}::text)`;
 /** What a list of them can be searched for and ordered by. */
 const VIEWED = {
   searched: [template.name, template.imageName],
   sorts: { name: byText(template.name), image: byText(template.imageName), kind: byText(sql`CASE WHEN ${template.serverless} THEN 'worker' ELSE 'pod' END`) },
 };
-
-/**
- * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same transaction, before he
- * locks what refers to it, as changes of templates do. INVALID_REQUEST: the account may not use it.
- */
-export async function holdTemplate(tx: Transaction, accountId: string, id: string): Promise<void> {
-  const rows = await tx.select({ id: template.id }).from(template).where(usableBy(id, accountId)).for('key share');
-  if (rows.length === 0) throw unknownTemplate(id);
-}
 
 export class TemplateStore {
   readonly #database: Database;
@@ -167,8 +155,4 @@ export class TemplateStore {
   #fromRow({ envSealed, ...row }: typeof template.$inferSelect): Template {
     return { ...row, env: openEnv(this.#sealer, { env: row.env, envSealed }, templateEnvIdentity(row.id)) };
   }
-}
-
-function usableBy(id: string, accountId: string) {
-  return and(eq(template.id, id), or(eq(template.accountId, accountId), eq(template.public, true)));
 }

@@ -1,8 +1,9 @@
 /** What went on at endpoints: written by each replica, read by the SLO scaler and for what-if questions. */
-import { STARTS_SEEN_MAX, TRAFFIC_KEPT_HOURS, TRAFFIC_SPANS_SEEN_MAX, TRAFFIC_WINDOWS_MS, trafficSample } from '../domain/traffic.ts';
-import type { TrafficSample, TrafficSpan, TrafficSums } from '../domain/traffic.ts';
+import { TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
+import type { TrafficSpan } from '../domain/traffic.ts';
 import type { Recorded, RecordedDecision } from '../domain/what-if.ts';
-import type { Database, Sql } from './database.ts';
+import type { Database } from './database.ts';
+import { lastStarts, slotsOf } from './traffic-rows.ts';
 
 /** Samples that are replayed for one question, in bytes; of more the latest. */
 const SAMPLES_BYTES_MAX = 4 * 1024 * 1024;
@@ -59,36 +60,4 @@ export class TrafficStore {
         SELECT ctid FROM endpoint_traffic WHERE ended_at < now() - ${TRAFFIC_KEPT_HOURS}::int * interval '1 h' ORDER BY ended_at LIMIT ${limit})`;
     return rows.count;
   }
-}
-
-/** What went on lately at endpoints, for their scaler. */
-export async function readTraffic(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, TrafficSample>> {
-  if (endpointIds.length === 0) return new Map();
-  const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
-  const arrived = (ms: number) => sql`coalesce(sum(arrived) FILTER (WHERE ended_at > now() - ${ms}::int * interval '1 ms'), 0)::int`;
-  const rows = await sql<(TrafficSums & { id: string; slots: number; starts: number[] })[]>`
-    SELECT e.id, t.*, s.starts, ${slotsOf(sql)} AS slots
-    FROM endpoint e CROSS JOIN LATERAL (
-      SELECT ${arrived(now)} AS "arrivedNow", ${arrived(short)} AS "arrivedShort", ${arrived(long)} AS "arrivedLong",
-        ${arrived(hour)} AS "arrivedHour", coalesce(sum(executed), 0)::int AS executed, coalesce(sum(execution_ms), 0)::bigint AS "executionMs"
-      FROM (SELECT arrived, executed, execution_ms, ended_at FROM endpoint_traffic WHERE endpoint_id = e.id
-        ORDER BY ended_at DESC LIMIT ${TRAFFIC_SPANS_SEEN_MAX}) seen
-    ) t CROSS JOIN LATERAL (${lastStarts(sql)}) s
-    WHERE e.id = ANY(${[...endpointIds]})`;
-  return new Map(rows.map(({ id, slots, starts, ...sums }) => [id, trafficSample(sums, starts, slots)]));
-}
-
-/** Jobs that a worker of endpoint `e` holds at once, as those that are there say. */
-function slotsOf(sql: Sql) {
-  return sql`greatest(coalesce(
-    (SELECT max(w.capacity) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'READY'),
-    e.worker_concurrency), 1)`;
-}
-
-/** How long the last workers of endpoint `e` took until they could work, in milliseconds. */
-function lastStarts(sql: Sql) {
-  return sql`
-    SELECT coalesce(array_agg(ms), '{}') AS starts FROM (
-      SELECT (extract(epoch FROM w.ready_at - w.created_at) * 1000)::int AS ms FROM worker w
-      WHERE w.endpoint_id = e.id AND w.ready_at IS NOT NULL ORDER BY w.ready_at DESC LIMIT ${STARTS_SEEN_MAX}) last`;
 }

@@ -13,7 +13,7 @@ import type { Decision } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
 import { areGpusShort, readGpuContest } from './gpu-contest.ts';
 import { readPlacement } from './placement-view.ts';
-import { accountsWithQuota, readQuotaState } from './quota-store.ts';
+import { accountsWithQuota, readQuotaState } from './quota-rows.ts';
 import { readWorkers } from './scale-samples.ts';
 import type { ScaleEndpoint, WorkerRow } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';

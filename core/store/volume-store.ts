@@ -1,12 +1,12 @@
 /** Network volumes. */
-import { and, asc, eq, inArray, sql } from '../../drizzle/orm.ts';
+import { and, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { networkVolume } from '../../drizzle/schema/network-volume.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/permission.ts';
 import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
-import { recordChange } from './audit-store.ts';
+import { recordChange } from './audit-rows.ts';
 import type { Database, Transaction } from './database.ts';
 import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -28,16 +28,6 @@ export type VolumeRemoval = { removed: true } | { removed: false; usedBy: Volume
 
 const USERS_NAMED_MAX = 10;
 const FIELDS = Object.keys(VOLUME_SETTINGS) as (keyof VolumeSettings)[];
-
-/**
- * Those of these volumes that the account has, locked against deletion until the transaction ends: who stores a reference to a volume
- * reads it through this in the same transaction.
- */
-export async function holdVolumes(tx: Transaction, accountId: string, ids: readonly string[]): Promise<NetworkVolume[]> {
-  if (ids.length === 0) return [];
-  return tx.select().from(networkVolume)
-    .where(and(eq(networkVolume.accountId, accountId), inArray(networkVolume.id, [...ids]))).orderBy(asc(networkVolume.id)).for('share');
-}
 
 export class VolumeStore {
   readonly #database: Database;

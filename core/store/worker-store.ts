@@ -7,7 +7,7 @@ import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
-import { DEMAND_VALID_MS } from './edge-store.ts';
+import { DEMAND_VALID_MS } from './demand-rows.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 import { flagArray, textArray } from './pack.ts';

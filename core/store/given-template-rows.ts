@@ -9,7 +9,7 @@ import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/permission.ts';
 import { OTHER_ACCOUNT } from '../domain/permission.ts';
 import type { Template } from '../domain/template.ts';
-import { recordChange } from './audit-store.ts';
+import { recordChange } from './audit-rows.ts';
 import type { Transaction } from './database.ts';
 import { textArray } from './pack.ts';
 

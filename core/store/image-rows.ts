@@ -1,0 +1,16 @@
+/** Which bytes an image means for a version of an endpoint. It is settled in image-store.ts. */
+import type { Sql } from './database.ts';
+
+/** The image of one version of an endpoint. */
+export interface VersionImage {
+  endpointId: string;
+  version: number;
+  imageName: string;
+}
+
+/** The bytes that the image of a version means; empty: not settled yet. */
+export async function settledDigest(sql: Sql, { endpointId, version, imageName }: VersionImage): Promise<string> {
+  const [row] = await sql<{ digest: string }[]>`
+    SELECT digest FROM endpoint_image WHERE endpoint_id = ${endpointId} AND version = ${version} AND image_name = ${imageName}`;
+  return row?.digest ?? '';
+}
