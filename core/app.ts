@@ -15,6 +15,8 @@ import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service
 import { UsageServiceService } from '../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceService } from '../proto/gen/slipway/v1/volume_service.ts';
 import { REQUEST_WINDOW_SECONDS } from '../proto/wire/limits.ts';
+import { systemTransport } from '../proto/wire/channel.ts';
+import type { Transport } from '../proto/wire/channel.ts';
 import { LargeJobService } from '../proto/wire/large-message.ts';
 import { PieceAgentService } from '../proto/wire/piece-messages.ts';
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
@@ -64,6 +66,7 @@ import { MetricsServer } from './runtime/metrics-server.ts';
 import { Sealer } from './runtime/seal.ts';
 import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
+import { UsageTurns } from './reports/usage-turns.ts';
 import { openStorage } from './store/storage.ts';
 import type { Storage } from './store/storage.ts';
 import { isAccessRefused, isDiskFull, isTransient, persist } from './store/transient.ts';
@@ -78,6 +81,8 @@ export interface CoreSeams {
   clock?: Clock;
   /** Default: the machine's own. */
   random?: Random;
+  /** Default: the machine's own. */
+  transport?: Transport;
 }
 
 type Seams = Required<CoreSeams>;
@@ -130,12 +135,12 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
 
 /** The gRPC edge. */
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, seams: Seams) {
-  const { clock, random, logger } = seams;
+  const { clock, random, transport, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
   const edge = createEdgeHandlers({ access, refusals: parts.refusals, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, ...seams });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
-  const logs = { machines: context.machines, logs: dispatch.logs, clock };
+  const logs = { machines: context.machines, logs: dispatch.logs, transport, clock };
   const checks = new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock });
   const jobCalls = { calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, checks, tracing: parts.tracing };
   const jobs = createJobHandlers({ ...jobCalls, clock, logger });
@@ -144,7 +149,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const rate = new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
-    clock, logger,
+    transport, clock, logger,
     interceptors: [requestInterceptor({ ...seams, onCall: parts.meter.onCall })],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
@@ -161,10 +166,10 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
         registryAuths: stores.registryAuths, random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
       }, lists))],
       [AuditServiceService, rate.limit(auditHandlers(access, stores.audit, logger))],
-      [MachineServiceService, rate.limit(machineHandlers({ access, context, logs: dispatch.logs, clock, ...lists }))],
+      [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, ...lists }))],
       [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
-      [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, clock }, logger))],
-      [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock }, lists))],
+      [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, usage: new UsageTurns(stores, clock), clock }, logger))],
+      [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, logs, lists))],
       [PieceAgentService, agentHandlers({ access, keys: stores.keys, images: stores.images, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });
@@ -177,8 +182,9 @@ function endEarly(service: Service): Service {
 }
 
 /** Builds a replica. Several in one process do not share anything. */
-export function buildCore(config: CoreConfig, { logger, clock = systemClock, random = systemRandom }: CoreSeams): Core {
-  const seams = { logger, clock, random };
+export function buildCore(config: CoreConfig, given: CoreSeams): Core {
+  const seams: Seams = { clock: systemClock, random: systemRandom, transport: systemTransport, ...given };
+  const { logger } = seams;
   const sealer = new Sealer(config.secretKey);
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...seams });

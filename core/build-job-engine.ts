@@ -78,7 +78,7 @@ function buildShared(options: JobEngineOptions) {
   const facts = new EndpointFactsCache(options);
   const tasks = new TaskGroup('job engine');
   const checks = new SlicedWork({ name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, clock });
-  const reads = new ReadJob(stores, options.meter?.batches);
+  const reads = new ReadJob(stores, clock, options.meter?.batches);
   const waits = new WaitJob({ ...options, reads });
   const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate: options.config.webhookAllowPrivate });
   return {

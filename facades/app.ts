@@ -11,6 +11,8 @@ import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts'
 import type { Service } from '../core/runtime/service.ts';
 import { EdgeServiceClient } from '../proto/gen/slipway/v1/edge_service.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
+import { systemTransport } from '../proto/wire/channel.ts';
+import type { Transport } from '../proto/wire/channel.ts';
 import { listenFault } from '../proto/wire/listen-fault.ts';
 import { Activator } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
@@ -92,6 +94,8 @@ export interface FacadeSeams {
   clock?: Clock;
   /** Default: the machine's own. */
   random?: Random;
+  /** To core. Default: the machine's own. */
+  transport?: Transport;
   /** Of load-balancing endpoints. Default: as documented. */
   waits?: WaitBounds;
   /** How often core is asked whether a tunnel may stand, in milliseconds. Default: as documented. */
@@ -99,8 +103,9 @@ export interface FacadeSeams {
 }
 
 /** Builds the process; nothing runs before start(). */
-export function buildFacade(config: FacadeConfig, { logger, clock = systemClock, random = systemRandom, waits, tunnelAdmitMs }: FacadeSeams): Facade {
-  const replicas = { addresses: config.coreAddresses, tls: config.coreTls, clock, random };
+export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
+  const { logger, clock = systemClock, random = systemRandom, transport = systemTransport, waits, tunnelAdmitMs } = given;
+  const replicas = { addresses: config.coreAddresses, tls: config.coreTls, transport, clock, random };
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const sessions = new Sessions(config.edgeKey, clock, random);

@@ -13,6 +13,7 @@ import { createServer, getText } from '../core/runtime/node-http.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
 import { AccessServiceClient } from '../proto/gen/slipway/v1/access_service.ts';
+import type { Transport } from '../proto/wire/channel.ts';
 import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from '../proto/wire/edge-authorizer.ts';
 import type { AuthorizerSettings } from '../proto/wire/edge-authorizer.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
@@ -39,6 +40,7 @@ export interface EdgeAuthorizerOptions {
   cores: readonly string[];
   facades: readonly string[];
   edgeKey: string;
+  transport: Transport;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -63,8 +65,8 @@ export class EdgeAuthorizer extends SingleRunService {
   constructor(options: EdgeAuthorizerOptions) {
     super();
     this.#options = options;
-    const { cores: addresses, edgeKey, clock, random, logger } = options;
-    const replicas = { addresses, clock, random };
+    const { cores: addresses, edgeKey, transport, clock, random, logger } = options;
+    const replicas = { addresses, transport, clock, random };
     this.#calls = new ServiceCalls(AccessServiceClient, replicas);
     this.#access = new AccessCache(({ apiKey, ...request }) => this.#calls.call((client) => client.checkAccess, request, { apiKey, repeatable: true }), clock);
     const link = new RotationLink({ ...replicas, edgeKey, logger });

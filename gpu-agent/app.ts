@@ -1,6 +1,7 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
+import { machineDisk } from '../core/runtime/disk.ts';
 import type { Disk } from '../core/runtime/disk.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
@@ -10,6 +11,8 @@ import { MetricsServer } from '../core/runtime/metrics-server.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
 import { SlicedWork } from '../core/runtime/sliced-work.ts';
+import { systemTransport } from '../proto/wire/channel.ts';
+import type { Transport } from '../proto/wire/channel.ts';
 import { agentMetrics } from './agent-metrics.ts';
 import { buildAttempts } from './build-attempts.ts';
 import type { AttemptParts } from './build-attempts.ts';
@@ -61,17 +64,18 @@ const WATCH_PERIOD_MS = 250;
 /** How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway. */
 const FAREWELL_MS = 1_000;
 
-/** What an agent takes from outside: clock, chance and the disk of what must outlive it are the machine's own unless given. */
+/** What an agent takes from outside: clock, chance, the way to core and the disk of what must outlive it are the machine's own unless given. */
 export interface AgentSeams {
   logger: Logger;
   clock?: Clock;
   random?: Random;
+  transport?: Transport;
   disk?: Disk;
 }
 
 /** Nothing runs before `start`. */
-export function buildAgent(config: AgentConfig, { logger, clock = systemClock, random = systemRandom, disk }: AgentSeams): Agent {
-  const agent = new AgentProcess(config, { logger, clock, random, disk });
+export function buildAgent(config: AgentConfig, given: AgentSeams): Agent {
+  const agent = new AgentProcess(config, { clock: systemClock, random: systemRandom, transport: systemTransport, disk: machineDisk, ...given });
   return {
     services: agent.services,
     start: async () => {
@@ -93,6 +97,7 @@ class AgentProcess extends SingleRunService {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #transport: Transport;
   readonly #settler: ImageSettler;
   readonly #containers: ContainerHost;
   readonly #units: UnitBase;
@@ -112,13 +117,14 @@ class AgentProcess extends SingleRunService {
   #instance: AgentInstance = { instance: '', replaces: '' };
   #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
 
-  constructor(config: AgentConfig, seams: AgentSeams & { clock: Clock; random: Random }) {
+  constructor(config: AgentConfig, seams: Required<AgentSeams>) {
     super();
-    const { logger, clock, random, disk } = seams;
+    const { logger, clock, random, transport, disk } = seams;
     this.#config = config;
     this.#logger = logger;
     this.#clock = clock;
     this.#random = random;
+    this.#transport = transport;
     this.#settler = new ImageSettler({ clock, random });
     const metrics = new Metrics();
     this.#measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
@@ -246,11 +252,9 @@ class AgentProcess extends SingleRunService {
 
   #buildConnectLoop(): ConnectLoop {
     const { outbox, large, chunks, outcomes, pool, reporter } = this.#parts;
+    const { coreAddresses: addresses, coreTls: tls, key } = this.#config;
     return new ConnectLoop({
-      addresses: this.#config.coreAddresses,
-      tls: this.#config.coreTls,
-      key: this.#config.key,
-      outbox,
+      addresses, tls, key, outbox,
       reports: {
         worker: (id) => {
           const worker = pool.get(id);
@@ -260,9 +264,7 @@ class AgentProcess extends SingleRunService {
         containers: () => this.#containers.has,
       },
       lease: this.#lease,
-      clock: this.#clock,
-      random: this.#random,
-      logger: this.#logger,
+      transport: this.#transport, clock: this.#clock, random: this.#random, logger: this.#logger,
       hello: () => buildHello({
         config: this.#config, machine: this.#machine, instance: this.#instance, has: this.#containers.has, parts: this.#parts, pods: this.#pods,
         faultOf: (uuid) => this.#gpuWatch.faultOf(uuid),

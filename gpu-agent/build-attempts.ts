@@ -71,7 +71,7 @@ export interface AttemptOptions {
   units: Pick<UnitBase, 'launcher' | 'archive' | 'handover' | 'starts'> & Partial<Pick<UnitBase, 'onStart'>>;
   /** Counts ends of attempts. Default: nobody does. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
-  disk?: Disk | undefined;
+  disk: Disk;
   /** How long outcomes wait for core before they are written, in milliseconds. Default: as the reporter's. */
   diskAfterMs?: number | undefined;
   /** Default: nothing is traced. */

@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay, systemClock } from '../core/runtime/clock.ts';
+import { machineDisk } from '../core/runtime/disk.ts';
 import { MACHINE_LABEL, UNIT_LABEL } from './executors/container/container-plan.ts';
 import { removeContainer } from './executors/container/engine-calls.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
@@ -21,7 +22,7 @@ const PAUSE_MS = 1_000;
 
 const [folder, socket, machineId, instance] = process.argv.slice(2) as [string, string, string, string];
 
-const { run, workers } = await readRunLog(folder);
+const { run, workers } = await readRunLog(folder, machineDisk);
 const leaseEndsMs = run?.leaseFromMs === undefined ? 0 : run.leaseFromMs + run.leaseMs;
 if (workers.size > 0) {
   await delay(systemClock, Math.max(0, leaseEndsMs - EARLY_MS - systemClock.machineMs()));

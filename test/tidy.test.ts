@@ -168,12 +168,13 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     'read it in the config.ts of the process and hand it in',
   ],
   [
-    /\bDate\.now\b|new Date\(\)|\bperformance\.now\b/,
+    /\bDate\.now\b|new Date\(\)|\bperformance\.now\b|\bhrtime\b|\bprocess\.uptime\b/,
     /^core\/runtime\/clock\.ts$|^test\/|^gpu-agent\/handler\/|^examples\//,
     'use the Clock that is handed in',
   ],
   [
-    /(?<![.\w])set(Timeout|Interval)\(/,
+    // Also where it is handed on. Those of a socket bound its silence.
+    /(?<![.\w])set(Timeout|Interval)(?=[(,;)])|\b(globalThis|window)\.set(Timeout|Interval)\b|'node:timers'/,
     /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|deploy|helpers|handlers)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
@@ -189,6 +190,15 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /\b(randomBytes|randomUUID|randomInt|getRandomValues|randomFill(Sync)?)\b/,
     /^core\/runtime\/(clock|seal)\.ts$|^deploy\/local\/(secrets|postgres-program)\.ts$|^gpu-agent\/handler\/|^examples\/|^test\//,
     'use the Random that is handed in',
+  ],
+  [
+    // Builders have them as defaults, what is a process of its own takes them as they are. Traces are sent by the machine's clock, whatever one simulates.
+    /\b(systemClock|systemRandom|systemTransport|machineDisk)\b/,
+    new RegExp('^(' + [
+      'core/runtime/(clock|disk|tracing|trace-sender)\\.ts', 'proto/wire/channel\\.ts', '(core|facades|gpu-agent)/app\\.ts', 'gpu-agent/reaper\\.ts',
+      'facades/cli/main\\.ts', 'deploy/envoy/(main|edge)\\.ts', 'deploy/local/(launcher|start|run-tests|test-pool|make-test-pythons)\\.ts', 'test/.*',
+    ].join('|') + ')$'),
+    'take the Clock, Random, Transport or Disk that is handed in',
   ],
   // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from the machine's.
   [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (core/runtime/disk.ts)'],
@@ -219,6 +229,27 @@ t.test('banned words', async (t) => {
       t.equal(line, -1, `${file}:${line + 1} has ${pattern.source}: ${instead}`);
     }
   }
+});
+
+t.test('a store is a class in a file of its own; what others put into their statements stands elsewhere', async (t) => {
+  const isExported = (node: ts.FunctionDeclaration): boolean => !!node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+  for (const file of sources.filter((name) => name.startsWith('core/store/'))) {
+    const name = file.split('/').at(-1)!.replace('.ts', '');
+    const isStore = name.endsWith('-store');
+    const classes = treeOf(file).statements.filter(ts.isClassDeclaration).map((each) => each.name!.text).filter((each) => !each.endsWith('Error'));
+    const functions = treeOf(file).statements.filter(ts.isFunctionDeclaration).filter(isExported);
+    if (isStore) {
+      const own = name.replace(/(^|-)(\w)/g, (_, _dash, letter: string) => letter.toUpperCase());
+      t.same(classes, [own], `${file} holds ${own} and no other class`);
+      t.same(functions.map((each) => each.name!.text), [], `${file} exports functions: move them to ${name.replace(/store$/, 'rows.ts')}`);
+    } else t.same(classes.filter((each) => each.endsWith('Store')), [], `${file} holds a store: name it *-store.ts`);
+    for (const { name: own, parameters } of functions) {
+      const at = parameters.findIndex((each) => ['sql', 'tx', 'statement', 'database'].includes(each.name.getText()));
+      t.ok(at <= 0, `${file}: ${own!.text} takes what it runs in first`);
+    }
+  }
+  const made = sources.filter((file) => file.startsWith('core/') && file !== 'core/store/storage.ts' && /\bnew \w+Store\(/.test(read(file)));
+  t.same(made, [], 'stores are made by core/store/storage.ts alone');
 });
 
 t.test('names', async (t) => {

@@ -5,6 +5,7 @@ import { jobNotFound } from '../domain/job.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Room } from './job-engine.ts';
 
@@ -35,17 +36,17 @@ export class ReadJob {
   readonly #whole: Batcher<JobKey, Job>;
   readonly #inputs: Batcher<JobKey, Buffer>;
 
-  constructor({ jobs }: Pick<Stores, 'jobs'>, batches?: BatchMeter) {
+  constructor({ jobs }: Pick<Stores, 'jobs'>, clock: Clock, meter?: BatchMeter) {
     this.#jobs = jobs;
+    const parts = { clock, meter, waitingMax: WAITING_MAX };
     this.#batcher = new Batcher<ReadRequest, Found>({
-      name: 'reads', meter: batches, flush: (requests) => this.#readBatch(requests), itemsMax: BATCH_ITEMS_MAX, waitingMax: WAITING_MAX,
-      flushesMax: BATCHES_AT_ONCE,
+      ...parts, name: 'reads', flush: (requests) => this.#readBatch(requests), itemsMax: BATCH_ITEMS_MAX, flushesMax: BATCHES_AT_ONCE,
     });
     this.#whole = new Batcher<JobKey, Job>({
-      name: 'large reads', meter: batches, flush: ([key]) => this.#readWhole(key!), itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: WHOLE_AT_ONCE,
+      ...parts, name: 'large reads', flush: ([key]) => this.#readWhole(key!), itemsMax: 1, flushesMax: WHOLE_AT_ONCE,
     });
     this.#inputs = new Batcher<JobKey, Buffer>({
-      name: 'input reads', meter: batches, flush: async ([key]) => [await this.#jobs.readInput(key!) ?? jobNotFound(key!.jobId)], itemsMax: 1,
+      ...parts, name: 'input reads', flush: async ([key]) => [await this.#jobs.readInput(key!) ?? jobNotFound(key!.jobId)], itemsMax: 1,
       waitingMax: INPUTS_WAITING_MAX, flushesMax: INPUTS_AT_ONCE,
     });
   }

@@ -51,6 +51,7 @@ export class SubmitJob {
     this.#options = options;
     this.#batcher = new Batcher<NewJob, Job>({
       name: 'submissions',
+      clock: options.clock,
       meter: options.meter?.batches,
       flush: (jobs) => options.batch.store(jobs),
       itemsMax: BATCH_ITEMS_MAX,

@@ -6,9 +6,11 @@ import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Price } from '../store/price-store.ts';
 import type { Stores } from '../store/storage.ts';
+import type { UsageTurns } from './usage-turns.ts';
 
 /** What the use cases of usage and prices work with. */
-export interface UsageContext extends Pick<Stores, 'usage' | 'prices'> {
+export interface UsageContext extends Pick<Stores, 'prices'> {
+  usage: UsageTurns;
   clock: Clock;
 }
 
@@ -17,7 +19,7 @@ export type UsageRequest = Omit<UsageQuery, 'startMs' | 'endMs' | 'visibleEndpoi
 
 /**
  * Sums up what an account used. By period, then by group. `only`: the endpoints whose workers a restricted key may see; empty = all.
- * INVALID_REQUEST: the times are out of order or there are too many periods.
+ * INVALID_REQUEST: the times are out of order or there are too many periods. RATE_LIMITED: the account asks too often at once.
  */
 export async function listUsage(
   { usage, clock }: Omit<UsageContext, 'prices'>, accountId: string, request: UsageRequest, only: readonly string[],

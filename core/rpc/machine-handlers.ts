@@ -6,23 +6,21 @@ import { unauthorized } from '../domain/permission.ts';
 import { groupEnded } from '../domain/ended-workers.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkTexts, invalid } from '../domain/fields.ts';
-import type { WorkerLogs } from '../dispatch/worker-logs.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { forgetMachine, machineNotFound } from '../endpoints/forget-machine.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { PageBudget } from './page-budget.ts';
 import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { linesOf, readLog, tailBytesOf } from './read-log.ts';
+import type { LogParts } from './read-log.ts';
 import { unary } from './unary.ts';
 
 /** What the handlers need. */
 export interface MachineHandlersOptions {
   access: Access;
   context: EndpointContext;
-  logs: WorkerLogs;
-  clock: Clock;
+  logs: LogParts;
   room: PageBudget;
   logger: Logger;
 }
@@ -68,7 +66,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
 }
 
 async function workerLog(
-  { access, context, logs, clock }: MachineHandlersOptions, { workerId, tailBytes, job }: GetWorkerLogRequest, apiKey: string, metadata: Metadata,
+  { access, context, logs }: MachineHandlersOptions, { workerId, tailBytes, job }: GetWorkerLogRequest, apiKey: string, metadata: Metadata,
 ): Promise<GetWorkerLogResponse> {
   const bytes = tailBytesOf(tailBytes);
   await access.caller(apiKey);
@@ -77,7 +75,7 @@ async function workerLog(
   const accountId = await accountOf(access, apiKey, worker.endpointId, workerId);
   const place = job && { ...job, limit: linesOf(job.limit) };
   const logRequest = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes, job: place } as const;
-  return readLog({ machines: context.machines, logs, clock }, logRequest, apiKey, metadata);
+  return readLog(logs, logRequest, apiKey, metadata);
 }
 
 async function accountOf(access: Access, apiKey: string, endpointId: string, workerId: string): Promise<string> {

@@ -2,7 +2,8 @@
 import type { Metadata } from '@grpc/grpc-js';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import type { LogAnswer, LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
@@ -22,6 +23,8 @@ const FORWARD_MS_MAX = 15_000;
 export interface LogParts {
   machines: Stores['machines'];
   logs: WorkerLogs;
+  /** To other replicas. */
+  transport: Transport;
   clock: Clock;
 }
 
@@ -46,19 +49,21 @@ export function linesOf(limit: number): number {
 
 /** Call it once the caller may see the log; the caller's own key opens it at another replica as it does here. UNAVAILABLE: no session. */
 export async function readLog(
-  { machines, logs, clock }: LogParts, request: ReadLogRequest, apiKey: string, metadata: Metadata,
+  parts: LogParts, request: ReadLogRequest, apiKey: string, metadata: Metadata,
 ): Promise<LogAnswer> {
+  const { machines, logs } = parts;
   if (logs.reaches(request.machineId)) return logs.read(request);
   const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(request.machineId);
   if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${request.kind} is not connected.`);
-  return forward(address, request, apiKey, clock);
+  return forward(parts, address, request, apiKey);
 }
 
-function forward(address: string, { kind, id, tailBytes, job }: ReadLogRequest, apiKey: string, clock: Clock): Promise<LogAnswer> {
+function forward({ transport, clock }: LogParts, address: string, request: ReadLogRequest, apiKey: string): Promise<LogAnswer> {
+  const { kind, id, tailBytes, job } = request;
   const metadata = callMetadata(apiKey);
   metadata.set(FORWARDED_KEY, '1');
   const options = { deadline: clock.nowMs() + FORWARD_MS_MAX };
-  const client = openClient<PodServiceClient | MachineServiceClient>(kind === 'pod' ? PodServiceClient : MachineServiceClient, address);
+  const client = transport.openClient<PodServiceClient | MachineServiceClient>(kind === 'pod' ? PodServiceClient : MachineServiceClient, address);
   return new Promise<LogAnswer>((resolve, reject) => {
     const done = (error: unknown, response: LogAnswer): void => {
       if (!error) return resolve(response);

@@ -1,7 +1,7 @@
 /** The gRPC server of core: limits, services, start and graceful stop. */
 import type { Server, ServerInterceptor } from '@grpc/grpc-js';
-import { listen, openServer } from '../../proto/wire/channel.ts';
-import type { ServedService } from '../../proto/wire/channel.ts';
+import { openServer } from '../../proto/wire/channel.ts';
+import type { ServedService, Transport } from '../../proto/wire/channel.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
@@ -19,6 +19,7 @@ export interface RpcServerOptions {
   /** Adds services that bring their own way, such as health and reflection. */
   extend: readonly ((server: Server) => void)[];
   interceptors: ServerInterceptor[];
+  transport: Transport;
   clock: Clock;
   logger: Logger;
 }
@@ -40,12 +41,12 @@ export class RpcServer extends BaseService {
   }
 
   protected override async onStart(): Promise<void> {
-    const { listen: address, services, interceptors, extend } = this.#options;
+    const { listen: address, services, interceptors, extend, transport } = this.#options;
     logGrpc(this.#options.logger);
     const server = openServer(services.map(([definition, handlers]) => [readable(definition), handlers] as const), [...interceptors, refuseUnreadable]);
     this.#server = server;
     for (const add of extend) add(server);
-    const port = await listen(server, address);
+    const port = await transport.listen(server, address);
     this.#address = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
   }
 

@@ -2,7 +2,6 @@
  * Turns many small requests into few large ones without a timer: what arrives while a flush is in flight leaves with the next one. At
  * low load a request leaves at once; under load the batches grow by themselves.
  */
-import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 
 /** The queue of a batcher is full: the caller must push back. */
@@ -37,8 +36,8 @@ export interface BatcherOptions<Item, Result> {
   flushesMax?: number;
   /** Default: nobody counts. */
   meter?: BatchMeter | undefined;
-  /** Whose turns it takes. Default: the machine's own. */
-  clock?: Pick<Clock, 'soon'>;
+  /** Whose turns it takes. */
+  clock: Pick<Clock, 'soon'>;
 }
 
 interface Waiting<Item, Result> {
@@ -77,7 +76,7 @@ export class Batcher<Item, Result> {
     if (this.#scheduled || this.#inFlight >= (this.#options.flushesMax ?? 1)) return;
     this.#scheduled = true;
     // After the current turn, so that all messages of one network read leave in one batch.
-    (this.#options.clock ?? systemClock).soon(() => {
+    this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#next();
     });

@@ -1,9 +1,7 @@
 /** Reads metered time. Triggers write it (migration 0001), in the transaction of whatever makes, ends or deletes the thing. */
-import { DomainError } from '../domain/errors.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import { USAGE_RECORDS_MAX, checkUsageCost } from '../domain/usage.ts';
 import type { UsageBucket, UsageGrouping, UsageQuery, UsageRecord } from '../domain/usage.ts';
-import { Batcher } from '../runtime/batcher.ts';
 import type { Database } from './database.ts';
 
 const GROUP_COLUMNS: Record<UsageGrouping, string> = {
@@ -14,10 +12,6 @@ const NAME_TABLES: Partial<Record<UsageGrouping, string>> = { ENDPOINT: 'endpoin
 const STEPS: Record<UsageBucket, string> = { hour: '1 hour', day: '1 day', week: '7 days', month: '1 month', year: '1 year' };
 
 const STEP_SECONDS: Record<UsageBucket, number> = { hour: 3_600, day: 86_400, week: 604_800, month: 28 * 86_400, year: 365 * 86_400 };
-/** Sums take seconds in the worst case: more of them at once would take the connections that leases are extended on. */
-const AT_ONCE_MAX = 2;
-const WAITING_MAX = 200;
-const OF_ACCOUNT_MAX = 4;
 
 /** What one account asks for. */
 interface Asked extends UsageQuery {
@@ -26,38 +20,19 @@ interface Asked extends UsageQuery {
 
 export class UsageStore {
   readonly #database: Database;
-  readonly #turns: Batcher<Asked, UsageRecord[]>;
-  /** Calls that wait or run, by account. */
-  readonly #asking = new Map<string, number>();
 
   constructor(database: Database) {
     this.#database = database;
-    this.#turns = new Batcher({
-      name: 'usage', itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: AT_ONCE_MAX, flush: async ([asked]) => [await this.#list(asked!)],
-    });
   }
 
   /**
    * Sums an account's usage up, that of all when it is empty, by period and group, in this order. Each span is cut into the periods it touches:
-   * their number is what the
-   * spans cover, not what was asked for. INVALID_REQUEST: too many of them, or of records. RATE_LIMITED: the account asks too often at once.
+   * their number is what the spans cover, not what was asked for. Periods are counted in UTC without a zone, so that no setting of the server can
+   * shift them. INVALID_REQUEST: too many of them, or of records.
    */
   async list(accountId: string, query: UsageQuery): Promise<UsageRecord[]> {
-    const asking = this.#asking.get(accountId) ?? 0;
-    if (asking >= OF_ACCOUNT_MAX) throw new DomainError('RATE_LIMITED', 'Usage is being summed up for this account already; try again shortly.');
-    this.#asking.set(accountId, asking + 1);
-    try {
-      return await this.#turns.add({ ...query, accountId });
-    } finally {
-      const left = this.#asking.get(accountId)! - 1;
-      if (left > 0) this.#asking.set(accountId, left);
-      else this.#asking.delete(accountId);
-    }
-  }
-
-  /** Periods are counted in UTC without a zone, so that no setting of the server can shift them. */
-  async #list(asked: Asked): Promise<UsageRecord[]> {
     const { sql } = this.#database;
+    const asked = { ...query, accountId };
     const { bucket, grouping } = asked;
     const step = STEPS[bucket];
     const names = NAME_TABLES[grouping];

@@ -1,6 +1,5 @@
 /** The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same folder. */
-import { systemRandom } from '../../core/runtime/clock.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SingleRunService } from '../../core/runtime/service.ts';
 import type { Service } from '../../core/runtime/service.ts';
@@ -17,6 +16,7 @@ import { hostPortText } from './message.ts';
 /** What it takes from outside. */
 export interface EdgeSeams {
   clock: Clock;
+  random: Random;
   logger: Logger;
   /** Relieve the edge that serves with the same folder, if there is one. */
   takeOver: boolean;
@@ -87,9 +87,11 @@ export class Edge extends SingleRunService {
     const { edgeKey, dataDir, cores, facades } = this.#config;
     if (edgeKey === '') return;
     const { EdgeAuthorizer } = await import('../../facades/edge-authorizer.ts');
-    const { clock, logger } = this.#seams;
+    const { systemTransport: transport } = await import('../../proto/wire/channel.ts');
+    const { clock, random, logger } = this.#seams;
     const reached = { cores: cores.map(hostPortText), facades: facades.map(hostPortText) };
-    this.#authorizer = new EdgeAuthorizer({ ...reached, socketFile: authorizerSocket(dataDir, epoch), edgeKey, clock, random: systemRandom, logger });
+    const socketFile = authorizerSocket(dataDir, epoch);
+    this.#authorizer = new EdgeAuthorizer({ ...reached, socketFile, edgeKey, transport, clock, random, logger });
     await this.#authorizer.start();
   }
 

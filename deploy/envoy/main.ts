@@ -3,7 +3,7 @@
  * Envoy whether it takes it and ends, `--write` writes the folder for an Envoy that something else runs and ends; `--take-over` relieves a running edge.
  */
 import { ConfigError } from '../../core/runtime/env.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
+import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { bootstrap } from './bootstrap.ts';
 import { readEdgeConfig } from './config.ts';
@@ -30,7 +30,7 @@ if (process.argv.includes('--print')) {
 async function run(config: EdgeConfig): Promise<void> {
   const logger = createLogger('edge', config.logLevel);
   const edge = new Edge(config, {
-    clock: systemClock, logger, takeOver: process.argv.includes('--take-over'),
+    clock: systemClock, random: systemRandom, logger, takeOver: process.argv.includes('--take-over'),
     onEnded: (how, relieved) => {
       if (relieved) logger.info('a successor serves now; this edge ends');
       else logger.fatal({ how }, 'Envoy ended by itself');

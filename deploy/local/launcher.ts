@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import { CoreServices } from '../../facades/core-client/core-services.ts';
 import { showActivity } from './activity.ts';
 import { by } from './call-by.ts';
@@ -120,7 +121,7 @@ export class Launcher {
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
     const coreAddress = await this.#startCore(databaseUrl, data, secrets);
-    const core = new CoreServices({ addresses: [coreAddress], clock: systemClock, random: systemRandom });
+    const core = new CoreServices({ addresses: [coreAddress], transport: systemTransport, clock: systemClock, random: systemRandom });
     this.#core = core;
     if (await ensureKeys(core, secrets, data.agentDir)) saveSecrets(data, secrets);
     const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));

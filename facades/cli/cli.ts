@@ -1,5 +1,6 @@
 /** What every command works with. */
 import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import type { CliConfig } from './config.ts';
 import { KeyedCore } from './keyed-core.ts';
 import { UsageError } from './failures.ts';
@@ -11,6 +12,7 @@ import type { Target, TargetKey, TargetOptions } from './target.ts';
 export interface CliParts {
   config: CliConfig;
   output: Output;
+  transport: Transport;
   clock: Clock;
   random: Random;
   /** Aborts with an InterruptedError when a signal arrives. */
@@ -22,6 +24,7 @@ export interface CliParts {
 export class Cli {
   readonly config: CliConfig;
   readonly output: Output;
+  readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly stopping: AbortSignal;
@@ -33,9 +36,10 @@ export class Cli {
   #core: KeyedCore | undefined;
   #operator: KeyedCore | undefined;
 
-  constructor({ config, output, clock, random, stopping, stdin }: CliParts) {
+  constructor({ config, output, transport, clock, random, stopping, stdin }: CliParts) {
     this.config = config;
     this.output = output;
+    this.transport = transport;
     this.clock = clock;
     this.random = random;
     this.stopping = stopping;
@@ -80,6 +84,7 @@ export class Cli {
   #connect({ key, source, hint }: TargetKey): KeyedCore {
     if (key === undefined) throw new UsageError(hint);
     const { address, tls } = this.target;
-    return new KeyedCore({ address, tls, apiKey: key, keySource: source, clock: this.clock, random: this.random, stopping: this.stopping });
+    const { transport, clock, random, stopping } = this;
+    return new KeyedCore({ address, tls, apiKey: key, keySource: source, transport, clock, random, stopping });
   }
 }

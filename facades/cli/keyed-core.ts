@@ -2,6 +2,7 @@
 import { status as Code } from '@grpc/grpc-js';
 import type { Client, ServiceError } from '@grpc/grpc-js';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { explainConnection } from '../../proto/wire/tls.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
@@ -28,6 +29,7 @@ export interface KeyedCoreOptions {
   apiKey: string;
   /** Where the key was found, for people. */
   keySource: string;
+  transport: Transport;
   clock: Clock;
   random: Random;
   /** Aborts, with a signal's name as its reason, when the command shall end. */
@@ -51,7 +53,7 @@ export class KeyedCore {
 
   constructor(options: KeyedCoreOptions) {
     this.#options = options;
-    this.#core = new CoreServices({ addresses: [options.address], tls: options.tls, clock: options.clock, random: options.random });
+    this.#core = new CoreServices({ addresses: [options.address], ...options });
   }
 
   /** Closes the channels; calls in flight end. */

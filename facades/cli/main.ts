@@ -1,6 +1,7 @@
 /** Runs one command line and answers its exit code. */
 import { CommanderError } from 'commander';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import { ConfigError } from '../../core/runtime/env.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { Cli } from './cli.ts';
@@ -38,7 +39,7 @@ export async function runCommand(args: readonly string[], { config: read, stdout
   const output = new Output(stdout, stderr, systemClock);
   const config = readConfig(read, output);
   if (!config) return EXIT.usage;
-  const cli = new Cli({ config, output, clock: systemClock, random: systemRandom, stopping, stdin });
+  const cli = new Cli({ config, output, transport: systemTransport, clock: systemClock, random: systemRandom, stopping, stdin });
   const program = buildProgram(cli, { out: (text) => stdout.write(text), err: (text) => stderr.write(text) });
   try {
     await program.parseAsync([...args], { from: 'user' });

@@ -49,8 +49,8 @@ export class PipelineClient extends BaseService implements LinkOwner {
   constructor(options: PipelineClientOptions) {
     super();
     this.#options = options;
-    const { addresses, tls, clock, random, logger } = options;
-    this.#links = addresses.map((address) => new PipelineLink({ address, tls, owner: this, clock, random, logger }));
+    const { addresses, tls, transport, clock, random, logger } = options;
+    this.#links = addresses.map((address) => new PipelineLink({ address, tls, owner: this, transport, clock, random, logger }));
     this.#homes = new SubmissionHomes(this.#links, clock);
     this.#sweep = new Loop({ name: 'pipeline sweep', periodMs: SWEEP_PERIOD_MS, pass: async () => this.#pass(), clock, random, logger });
   }

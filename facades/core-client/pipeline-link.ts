@@ -10,7 +10,7 @@ import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
-import { openClient } from '../../proto/wire/channel.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
@@ -33,6 +33,7 @@ export interface LinkOptions {
   address: string;
   tls: TlsFiles | undefined;
   owner: LinkOwner;
+  transport: Transport;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -97,8 +98,8 @@ export class PipelineLink extends BaseService {
   }
 
   protected override onStart(): void {
-    const { address, tls, logger } = this.#options;
-    const client = openClient(JobServiceClient, address, { tls });
+    const { address, tls, transport, logger } = this.#options;
+    const client = transport.openClient(JobServiceClient, address, { tls });
     const onAway = (): void => logger.warn({ address }, 'core cannot be reached, will try again: does it run, and is this its address?');
     const parts = { ...this.#options, signal: this.ending, onAway };
     this.#running = stayConnected([client], (one) => this.#serve(one), parts).finally(() => client.close());

@@ -1,7 +1,6 @@
 /** Whether any replica of core serves, as each says by grpc.health.v1: it answers and so does its database. Asked at most once a second. */
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { openClient } from '../../proto/wire/channel.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
 const METHOD = '/grpc.health.v1.Health/Check';
@@ -17,8 +16,8 @@ export class Readiness {
   readonly #clock: Clock;
   #latest: Promise<boolean> | undefined;
 
-  constructor({ addresses, tls, clock }: Omit<ReplicaParts, 'random'>) {
-    this.#clients = addresses.map((address) => openClient(Client, address, { tls }));
+  constructor({ addresses, tls, transport, clock }: Omit<ReplicaParts, 'random'>) {
+    this.#clients = addresses.map((address) => transport.openClient(Client, address, { tls }));
     this.#clock = clock;
   }
 

@@ -6,7 +6,7 @@ import { LoopService } from '../../core/runtime/loop-service.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointRefusals, RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
 import { REFUSALS_TOLD_MAX } from '../../proto/wire/limits.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
@@ -49,7 +49,8 @@ export class RefusalTeller extends LoopService {
   }
 
   protected override async onStart(): Promise<void> {
-    this.#clients = this.#parts.addresses.map((address) => openClient(EdgeServiceClient, address, { tls: this.#parts.tls }));
+    const { addresses, tls, transport } = this.#parts;
+    this.#clients = addresses.map((address) => transport.openClient(EdgeServiceClient, address, { tls }));
     await super.onStart();
   }
 

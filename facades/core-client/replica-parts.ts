@@ -1,5 +1,6 @@
 /** What everything that calls core is built of. */
 import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
 
 /** Where the replicas are, and what the calls work with. */
@@ -8,6 +9,7 @@ export interface ReplicaParts {
   addresses: readonly string[];
   /** For replicas by TLS (proto/wire/tls.ts). */
   tls?: TlsFiles | undefined;
+  transport: Transport;
   clock: Clock;
   random: Random;
 }

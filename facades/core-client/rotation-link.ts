@@ -5,7 +5,7 @@ import { BaseService } from '../../core/runtime/service.ts';
 import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 import { stayConnected } from './stay-connected.ts';
 
@@ -66,7 +66,8 @@ export class RotationLink extends BaseService {
   }
 
   protected override onStart(): void {
-    this.#clients = this.#options.addresses.map((address) => openClient(EdgeServiceClient, address, { tls: this.#options.tls }));
+    const { addresses, tls, transport } = this.#options;
+    this.#clients = addresses.map((address) => transport.openClient(EdgeServiceClient, address, { tls }));
     this.#running = stayConnected(this.#clients, (client) => this.#serve(client), { ...this.#options, signal: this.ending });
   }
 

@@ -4,7 +4,7 @@
  */
 import type { CallOptions as GrpcOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import { retry } from '../../core/runtime/retry.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import { RETRY_BUDGET_MS } from './replica-parts.ts';
@@ -82,7 +82,8 @@ export class ServiceCalls<Service extends Client> {
 
   /** A client of the replica whose turn it is. */
   #next(): Service {
-    if (this.#clients.length === 0) this.#clients = this.#parts.addresses.map((address) => openClient(this.#clientOf, address, { tls: this.#parts.tls }));
+    const { addresses, tls, transport } = this.#parts;
+    if (this.#clients.length === 0) this.#clients = addresses.map((address) => transport.openClient(this.#clientOf, address, { tls }));
     this.#turn = (this.#turn + 1) % this.#clients.length;
     return this.#clients[this.#turn]!;
   }

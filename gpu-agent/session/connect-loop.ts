@@ -9,6 +9,7 @@ import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import { explainConnection } from '../../proto/wire/tls.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
 import { CoreLink } from './core-link.ts';
@@ -38,6 +39,7 @@ export interface ConnectOptions {
   outbox: Outbox;
   reports: Reports;
   lease: Lease;
+  transport: Transport;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -132,9 +134,9 @@ export class ConnectLoop extends BaseService {
 
   /** Undefined: its files do not do; they may be written just now. */
   #open(address: string): CoreLink | undefined {
-    const { key, tls } = this.#options;
+    const { key, tls, transport } = this.#options;
     try {
-      return new CoreLink({ address, key, tls });
+      return new CoreLink({ address, key, tls, transport });
     } catch (error) {
       this.#failed(address, { reason: (error as Error).message, code: undefined, welcomed: false });
       return undefined;

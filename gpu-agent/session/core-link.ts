@@ -2,7 +2,8 @@
 import type { ClientDuplexStream, Metadata } from '@grpc/grpc-js';
 import { AgentServiceClient } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { SessionRequest, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import { PieceAgentServiceClient } from '../../proto/wire/piece-messages.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
 
@@ -12,6 +13,7 @@ export interface CoreLinkOptions {
   address: string;
   key: string;
   tls?: TlsFiles | undefined;
+  transport: Transport;
 }
 
 // A call that was sent twice would be a second session.
@@ -21,16 +23,18 @@ const SIDE = { retries: false, windowBytes: 4 * 1024 * 1024 };
 export class CoreLink {
   readonly address: string;
   readonly #tls: TlsFiles | undefined;
+  readonly #transport: Transport;
   readonly #metadata: Metadata;
   readonly #main: AgentServiceClient;
   #side: AgentServiceClient | undefined;
 
   /** Throws when a file of `tls` does not do. */
-  constructor({ address, key, tls }: CoreLinkOptions) {
+  constructor({ address, key, tls, transport }: CoreLinkOptions) {
     this.address = address;
     this.#tls = tls;
+    this.#transport = transport;
     this.#metadata = callMetadata(key);
-    this.#main = openClient(AgentServiceClient, address, { ...MAIN, tls });
+    this.#main = transport.openClient(AgentServiceClient, address, { ...MAIN, tls });
   }
 
   /** Opens the session's stream. */
@@ -40,7 +44,7 @@ export class CoreLink {
 
   /** The client and metadata for large payloads. Connects when first used. */
   side(): { client: AgentServiceClient; metadata: Metadata } {
-    this.#side ??= openClient(PieceAgentServiceClient, this.address, { ...SIDE, tls: this.#tls });
+    this.#side ??= this.#transport.openClient(PieceAgentServiceClient, this.address, { ...SIDE, tls: this.#tls });
     return { client: this.#side, metadata: this.#metadata };
   }
 

@@ -4,9 +4,7 @@
  */
 import { join } from 'node:path';
 import { Batcher } from '../../core/runtime/batcher.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { machineDisk } from '../../core/runtime/disk.ts';
 import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SlicedWork } from '../../core/runtime/sliced-work.ts';
@@ -45,15 +43,15 @@ export class Journal {
   #segment = 0;
   #bytes = 0;
 
-  constructor(options: { folder: string; segmentBytesMax: number; logger: Logger; clock?: Clock | undefined; disk?: Disk | undefined }) {
+  constructor(options: { folder: string; segmentBytesMax: number; logger: Logger; clock: Clock; disk: Disk }) {
     this.#folder = options.folder;
     this.#segmentBytesMax = options.segmentBytesMax;
     this.#logger = options.logger;
-    this.#disk = options.disk ?? machineDisk;
-    this.#work = new SlicedWork({ name: 'spool', bytesMax: Infinity, ownerBytesMax: Infinity, clock: options.clock ?? systemClock });
+    this.#disk = options.disk;
+    this.#work = new SlicedWork({ name: 'spool', bytesMax: Infinity, ownerBytesMax: Infinity, clock: options.clock });
     this.#batcher = new Batcher({
       name: 'spool',
-      ...(options.clock && { clock: options.clock }),
+      clock: options.clock,
       flush: (writes) => this.#flush(writes),
       itemsMax: BATCH_RECORDS_MAX,
       bytesMax: BATCH_BYTES_MAX,

@@ -3,7 +3,6 @@
  * out of date. Nothing waits for it and nothing is synced: it must survive the end of a process, not of the host, with which all that it tells
  * of ends too. What is written while a write runs leaves with the next one, and of several values of a key only the last.
  */
-import { machineDisk } from '../../core/runtime/disk.ts';
 import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 
@@ -31,7 +30,7 @@ export class KeyedLog<Value> {
   #failed = false;
   #open = false;
 
-  constructor({ path, logger, disk = machineDisk }: { path: string; logger: Logger; disk?: Disk | undefined }) {
+  constructor({ path, logger, disk }: { path: string; logger: Logger; disk: Disk }) {
     this.#path = path;
     this.#logger = logger;
     this.#disk = disk;
@@ -139,7 +138,7 @@ export class KeyedLog<Value> {
 }
 
 /** What is in such a file, whoever writes it; nothing when there is none. Rejects when it cannot be read. */
-export async function readKeyedLog<Value>(path: string, disk: Disk = machineDisk): Promise<Map<string, Value>> {
+export async function readKeyedLog<Value>(path: string, disk: Disk): Promise<Map<string, Value>> {
   const bytes = await disk.readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return Buffer.alloc(0);
     throw error;

@@ -4,7 +4,6 @@
  */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Disk } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -20,8 +19,8 @@ import type { SpoolRecord } from './record.ts';
 export interface OutcomeSpoolOptions {
   folder: string;
   logger: Logger;
-  clock?: Clock;
-  disk?: Disk | undefined;
+  clock: Clock;
+  disk: Disk;
   segmentBytesMax?: number;
 }
 
@@ -53,7 +52,7 @@ export class OutcomeSpool {
 
   constructor({ folder, logger, clock, disk, segmentBytesMax = SEGMENT_BYTES_MAX }: OutcomeSpoolOptions) {
     this.#logger = logger;
-    this.#clock = clock ?? systemClock;
+    this.#clock = clock;
     this.#journal = new Journal({ folder, segmentBytesMax, logger, clock, disk });
   }
 

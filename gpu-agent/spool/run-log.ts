@@ -91,7 +91,7 @@ export class RunLog {
   readonly #kept = new Set<string>();
 
   /** `folder`: the agent's data folder. */
-  constructor({ folder, logger, disk }: { folder: string; logger: Logger; disk?: Disk | undefined }) {
+  constructor({ folder, logger, disk }: { folder: string; logger: Logger; disk: Disk }) {
     this.#log = new KeyedLog({ path: join(folder, NAME), logger, disk });
   }
 
@@ -171,8 +171,8 @@ export class RunLog {
 }
 
 /** What the agent of this data folder left, or has so far. Rejects when it cannot be read. */
-export async function readRunLog(folder: string): Promise<LastRun> {
-  return sorted(await readKeyedLog(join(folder, NAME)));
+export async function readRunLog(folder: string, disk: Disk): Promise<LastRun> {
+  return sorted(await readKeyedLog(join(folder, NAME), disk));
 }
 
 function sorted(left: ReadonlyMap<string, unknown>): LastRun {

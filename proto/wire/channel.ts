@@ -41,21 +41,6 @@ export interface ChannelSettings {
 /** A generated client, or one that was made of a service's definition. */
 export type ClientConstructor<Kind> = new (address: string, channelCredentials: ChannelCredentials, options?: Partial<ClientOptions>) => Kind;
 
-/**
- * Makes a client with a channel of its own, which connects at the first call. `address`: host:port, grpcs://host:port or a gRPC target. Close the
- * client at the end. Throws when a file of `tls` does not do.
- */
-export function openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings: ChannelSettings = {}): Kind {
-  const { retries = true, windowBytes, interceptors, tls } = settings;
-  const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
-  return new Constructor(target, secure ? tlsCredentials(tls) : credentials.createInsecure(), {
-    ...CHANNEL_OPTIONS,
-    ...(retries ? {} : { 'grpc.enable_retries': 0 }),
-    ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
-    ...(interceptors ? { interceptors } : {}),
-  });
-}
-
 /** One service of a server: its definition and what answers its calls. */
 export type ServedService = readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation];
 
@@ -74,15 +59,35 @@ export function openServer(services: readonly ServedService[], interceptors: Ser
   return server;
 }
 
-/** Lets a server listen at host:port, port 0 = any free one; answers the port. */
-export function listen(server: Server, address: string): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** How our processes reach each other by gRPC. Handed in, so that tests can hold and cut any one connection between them. */
+export interface Transport {
+  /**
+   * Makes a client with a channel of its own, which connects at the first call. `address`: host:port, grpcs://host:port or a gRPC target. Close the
+   * client at the end. Throws when a file of `tls` does not do.
+   */
+  openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings?: ChannelSettings): Kind;
+  /** Lets a server listen at host:port, port 0 = any free one; answers the port. */
+  listen(server: Server, address: string): Promise<number>;
+}
+
+/** The machine's own network. */
+export const systemTransport: Transport = {
+  openClient(Constructor, address, { retries = true, windowBytes, interceptors, tls } = {}) {
+    const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
+    return new Constructor(target, secure ? tlsCredentials(tls) : credentials.createInsecure(), {
+      ...CHANNEL_OPTIONS,
+      ...(retries ? {} : { 'grpc.enable_retries': 0 }),
+      ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
+      ...(interceptors ? { interceptors } : {}),
+    });
+  },
+  listen: (server, address) => new Promise((resolve, reject) => {
     server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
       if (error) reject(listenFault(error, address));
       else resolve(port);
     });
-  });
-}
+  }),
+};
 
 /** The metadata of a call in the name of a key; empty: no key. */
 export function callMetadata(apiKey: string, options?: MetadataOptions): Metadata {

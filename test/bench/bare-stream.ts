@@ -1,7 +1,7 @@
 /** A child that is one end of a bidirectional gRPC stream and does nothing else: the ceiling of everything that goes over one. */
 import { makeGenericClientConstructor } from '@grpc/grpc-js';
 import type { Client, ClientDuplexStream, ServerDuplexStream } from '@grpc/grpc-js';
-import { listen, openClient, openServer } from '../../proto/wire/channel.ts';
+import { openServer, systemTransport } from '../../proto/wire/channel.ts';
 import { INPUT } from './bench.ts';
 import { serveParent } from './child.ts';
 
@@ -26,13 +26,13 @@ async function serve(): Promise<string> {
     call.on('data', (message: Buffer) => call.write(message));
     call.on('end', () => call.end());
   };
-  return `127.0.0.1:${await listen(openServer([[SERVICE, { echo }]]), '127.0.0.1:0')}`;
+  return `127.0.0.1:${await systemTransport.listen(openServer([[SERVICE, { echo }]]), '127.0.0.1:0')}`;
 }
 
 /** Parts a second that went to the other end and came back. */
 async function run({ address, seconds }: { address: string; seconds: number }): Promise<number> {
   const Echo = makeGenericClientConstructor(SERVICE, 'Bare') as unknown as new (...of: ConstructorParameters<typeof Client>) => EchoClient;
-  const client = openClient(Echo, address);
+  const client = systemTransport.openClient(Echo, address);
   const stream = client.echo();
   const message = Buffer.from(INPUT.repeat(BATCH));
   const startedAt = performance.now();

@@ -3,7 +3,7 @@ import { Metadata } from '@grpc/grpc-js';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { JobServiceClient, PipelineRequest, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineCall, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { openClient } from '../../proto/wire/channel.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import { INPUT } from './bench.ts';
 import type { Stack } from './stack.ts';
 
@@ -13,7 +13,7 @@ const WINDOW = 2_000;
 
 /** Queues `count` jobs; resolves when all are stored. */
 export async function fillQueue(stack: Stack, endpointId: string, count: number): Promise<void> {
-  const client = openClient(JobServiceClient, stack.coreAddress);
+  const client = systemTransport.openClient(JobServiceClient, stack.coreAddress);
   const stream = client.pipeline(new Metadata());
   const submit = SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from(INPUT) });
   let sent = 0;

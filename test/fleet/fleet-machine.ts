@@ -7,7 +7,7 @@ import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import { Lease } from '../../gpu-agent/session/lease.ts';
@@ -72,7 +72,7 @@ export class FleetMachine {
   connect(): void {
     if (this.#over || this.#cut || this.#stream) return;
     const { agentKey, addresses, random } = this.#options;
-    this.#client = openClient(AgentServiceClient, random.one(addresses()));
+    this.#client = systemTransport.openClient(AgentServiceClient, random.one(addresses()));
     const stream = this.#client.session(callMetadata(agentKey));
     this.#stream = stream;
     this.counts.sessions += 1;

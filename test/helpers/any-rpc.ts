@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, status } from '@grpc/grpc-js';
 import type { ClientReadableStream, MethodDefinition, ServiceDefinition, ServiceError } from '@grpc/grpc-js';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 
 type Method = MethodDefinition<object, object>;
@@ -24,7 +24,7 @@ export async function allRpcs(): Promise<Map<string, Method>> {
 
 /** Calls any rpc at one address. */
 export function anyRpc(address: string) {
-  const client = openClient(Client, address);
+  const client = systemTransport.openClient(Client, address);
   return {
     close: () => client.close(),
     /** The first answer, of a stream too; fields of the request that are not given are empty. Failures are CoreErrors. */

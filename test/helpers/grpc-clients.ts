@@ -11,24 +11,26 @@ import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_a
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
+import type { ClientConstructor, Transport } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 
 /** All clients of one core address. */
-export function grpcClients(address: string) {
+export function grpcClients(address: string, transport: Transport = systemTransport) {
+  const open = <Kind>(Constructor: ClientConstructor<Kind>): Kind => transport.openClient(Constructor, address);
   const clients = {
-    access: openClient(AccessServiceClient, address),
-    keys: openClient(KeyServiceClient, address),
-    endpoints: openClient(EndpointServiceClient, address),
-    jobs: openClient(JobServiceClient, address),
-    machines: openClient(MachineServiceClient, address),
-    templates: openClient(TemplateServiceClient, address),
-    volumes: openClient(VolumeServiceClient, address),
-    registryAuths: openClient(RegistryAuthServiceClient, address),
-    pods: openClient(PodServiceClient, address),
-    usage: openClient(UsageServiceClient, address),
-    catalog: openClient(CatalogServiceClient, address),
-    audit: openClient(AuditServiceClient, address),
+    access: open(AccessServiceClient),
+    keys: open(KeyServiceClient),
+    endpoints: open(EndpointServiceClient),
+    jobs: open(JobServiceClient),
+    machines: open(MachineServiceClient),
+    templates: open(TemplateServiceClient),
+    volumes: open(VolumeServiceClient),
+    registryAuths: open(RegistryAuthServiceClient),
+    pods: open(PodServiceClient),
+    usage: open(UsageServiceClient),
+    catalog: open(CatalogServiceClient),
+    audit: open(AuditServiceClient),
   };
   return { ...clients, close: () => { for (const client of Object.values(clients)) (client as Client).close(); } };
 }

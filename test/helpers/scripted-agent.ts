@@ -10,7 +10,7 @@ import type {
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { ContainerEngine, Gpu, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 
 /** How the scripted agent behaves. */
 export interface ScriptedAgentOptions {
@@ -96,7 +96,7 @@ export class ScriptedAgent {
 
   constructor(options: ScriptedAgentOptions) {
     this.#options = options;
-    this.#client = openClient(AgentServiceClient, options.address);
+    this.#client = systemTransport.openClient(AgentServiceClient, options.address);
   }
 
   get machineId(): string {

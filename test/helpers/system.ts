@@ -16,6 +16,8 @@ import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { buildAgent } from '../../gpu-agent/app.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
+import type { Transport } from '../../proto/wire/channel.ts';
 import { createEndpoint } from './create-endpoint.ts';
 import type { EndpointOptions } from './create-endpoint.ts';
 import { createDatabase } from './database.ts';
@@ -39,6 +41,8 @@ export interface SystemOptions {
   waits?: WaitBounds;
   /** How often the facade asks whether a tunnel may stand, in milliseconds. Default: as documented. */
   tunnelAdmitMs?: number;
+  /** The transport of `core 1`, `facade`, `agent 1` and `test`, numbered in the order of starting. Default: the machine's own for all. */
+  transportOf?: (part: string) => Transport;
   /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
 }
@@ -70,6 +74,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}): Promise
 
 async function startOwn(t: Test, options: SystemOptions) {
   const logger = options.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+  const { transportOf = () => systemTransport, waits, tunnelAdmitMs } = options;
   const database = await createDatabase(t);
   const rootKey = randomBytes(24).toString('hex');
   const coreEnv = {
@@ -81,13 +86,13 @@ async function startOwn(t: Test, options: SystemOptions) {
   const cores: { address: string; metrics: string; services: readonly Service[]; stop(): Promise<void> }[] = [];
   /** Starts one more core on the same database; `address` takes the place of one that was stopped. */
   const startCore = async (address = coreEnv.SLIPWAY_CORE_LISTEN) => {
-    const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), { logger });
+    const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), { logger, transport: transportOf(`core ${cores.length + 1}`) });
     const started = { ...await core.start(), services: core.services, stop: () => core.stop() };
     stops.push(started.stop);
     return started;
   };
   for (let i = 0; i < (options.cores ?? 1); i += 1) cores.push(await startCore());
-  const clients = grpcClients(cores[0]!.address);
+  const clients = grpcClients(cores[0]!.address, transportOf('test'));
   stops.push(async () => clients.close());
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
   const newKey = async (scope: KeyScope = KeyScope.ALL, account = accountId, endpointIds: string[] = []): Promise<string> => {
@@ -103,7 +108,7 @@ async function startOwn(t: Test, options: SystemOptions) {
   const facade = buildFacade(readFacadeConfig({
     SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0',
     SLIPWAY_GRAPHQL_AT_START: 'false', ...options.facadeEnv,
-  }), { logger, ...(options.waits ? { waits: options.waits } : {}), ...(options.tunnelAdmitMs ? { tunnelAdmitMs: options.tunnelAdmitMs } : {}) });
+  }), { logger, transport: transportOf('facade'), ...(waits && { waits }), ...(tunnelAdmitMs && { tunnelAdmitMs }) });
   const { url, metrics: facadeMetrics } = await facade.start();
   stops.push(() => facade.stop());
 
@@ -114,7 +119,7 @@ async function startOwn(t: Test, options: SystemOptions) {
       SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT), SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_CPU_SLOTS: '16',
       // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as they are in real life.
       SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none', ...options.agentEnv, ...env,
-    }), { logger });
+    }), { logger, transport: transportOf(`agent ${agentMetrics.length + 1}`) });
     agentMetrics.push((await agent.start()).metrics);
     stops.push(async () => { await agent.stop(); await rm(dataDir, { recursive: true, force: true }); });
     return agent;

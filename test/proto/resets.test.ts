@@ -1,7 +1,7 @@
 /** Clients that give up their calls do not end the connection that others use, as they would behind a proxy. */
 import { connect, constants } from 'node:http2';
 import t from 'tap';
-import { listen, openServer } from '../../proto/wire/channel.ts';
+import { openServer, systemTransport } from '../../proto/wire/channel.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 /** More than Node bears by itself on one connection. */
@@ -22,7 +22,7 @@ t.test('4,000 calls are given up on a connection that somebody else waits on', a
     say: ({ request }: { request: Buffer }, answer: (error: null, value: Buffer) => void) => { held.push(() => answer(null, request)); },
   }]]);
   t.teardown(() => server.forceShutdown());
-  const client = connect(`http://127.0.0.1:${await listen(server, '127.0.0.1:0')}`);
+  const client = connect(`http://127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`);
   t.teardown(() => client.destroy());
   let ended = '';
   client.on('goaway', (code) => { ended = `GOAWAY ${code}`; });

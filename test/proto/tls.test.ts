@@ -6,7 +6,7 @@ import t from 'tap';
 import { readFacadeConfig } from '../../facades/config.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { parseAddress } from '../../proto/wire/address.ts';
-import { openClient } from '../../proto/wire/channel.ts';
+import { systemTransport } from '../../proto/wire/channel.ts';
 import { explainConnection, tlsFaults } from '../../proto/wire/tls.ts';
 import { scratch } from '../helpers/scratch.ts';
 
@@ -42,8 +42,8 @@ t.test('files', { skip: existsSync('/usr/bin/openssl') ? false : 'needs openssl'
     t.throws(() => readAgentConfig({ ...env, SLIPWAY_CORE_ADDRESS: 'grpcs://x:1', SLIPWAY_AGENT_KEY: 'k', SLIPWAY_WORKER_USER: 'same' }), text);
   }
   const tls = { ...good, caFile: path('none') };
-  t.throws(() => openClient(Client, 'grpcs://127.0.0.1:1', { tls }), /ENOENT/, 'one that is gone later is told by whoever opens');
-  openClient(Client, '127.0.0.1:1', { tls }).close();
+  t.throws(() => systemTransport.openClient(Client, 'grpcs://127.0.0.1:1', { tls }), /ENOENT/, 'one that is gone later is told by whoever opens');
+  systemTransport.openClient(Client, '127.0.0.1:1', { tls }).close();
 });
 
 t.test('meanings: no secret, the address once', async (t) => {

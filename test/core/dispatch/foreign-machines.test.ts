@@ -6,7 +6,7 @@ import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/a
 import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
@@ -19,7 +19,7 @@ const forged = Buffer.from('"forged"');
 
 /** The calls beside the session, with any key. Refusals answer their text. */
 function sideCalls(t: Test, core: CoreReplicas, key: string) {
-  const client = openClient(AgentServiceClient, core.replicas[0]!.address);
+  const client = systemTransport.openClient(AgentServiceClient, core.replicas[0]!.address);
   t.teardown(() => client.close());
   const metadata = callMetadata(key);
   return {

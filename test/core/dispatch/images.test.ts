@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { AgentServiceClient, DesiredState, MachineContainers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { Pod, PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { GpuHandover, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../../proto/wire/reason.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
@@ -19,7 +19,7 @@ const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
 
 /** What a machine is told that a tag means. */
 async function settling(t: Test, core: CoreReplicas, agent: ScriptedAgent, replica = 0) {
-  const client = openClient(AgentServiceClient, core.replicas[replica]!.address);
+  const client = systemTransport.openClient(AgentServiceClient, core.replicas[replica]!.address);
   t.teardown(() => client.close());
   const metadata = callMetadata(await core.keyOf(agent.machineId));
   return (fields: Partial<Parameters<AgentServiceClient['settleImage']>[0]>): Promise<string> => new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ t.test('two machines at once, on two replicas: one meaning for each version, whi
   const told = await waitFor('one more', () => agents.flatMap(({ desired }) => desired).find(({ spec }) => spec?.imageDigest !== ''));
   t.match(told.spec, { imageName: IMAGE, imageDigest: digest('9'), version: 1 }, 'later workers are told with their spec');
   const restarted = await core.startReplica();
-  const client = openClient(AgentServiceClient, restarted.address);
+  const client = systemTransport.openClient(AgentServiceClient, restarted.address);
   t.teardown(() => client.close());
   const metadata = callMetadata(await core.keyOf(agents[owner]!.machineId));
   const again = await new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
-import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
 
 t.setTimeout(60_000);
@@ -19,7 +19,7 @@ const silent = { onAssignment: () => undefined };
 
 async function sideClient(t: Test, core: CoreReplicas, { machineId }: ScriptedAgent) {
   const agentKey = await core.keyOf(machineId);
-  const client = openClient(AgentServiceClient, core.replicas[0]!.address);
+  const client = systemTransport.openClient(AgentServiceClient, core.replicas[0]!.address);
   t.teardown(() => client.close());
   const metadata = callMetadata(agentKey);
   const fetchInput = (ref: AttemptRef): Promise<{ pieces: number[]; input: Buffer }> => new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ import { RefusalTeller } from '../../../facades/core-client/refusal-teller.ts';
 import { EdgeServiceClient, RequestLimit, RequestOperation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointRefusals, RefusedRequests } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointExplanation } from '../../../proto/gen/slipway/v1/explanation.ts';
-import { openClient } from '../../../proto/wire/channel.ts';
+import { systemTransport } from '../../../proto/wire/channel.ts';
 import { REFUSALS_TOLD_MAX, REQUEST_WINDOW_SECONDS } from '../../../proto/wire/limits.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
@@ -19,7 +19,7 @@ t.setTimeout(90_000);
 const core = await startReplicas(t, 2);
 const addresses = core.replicas.map(({ address }) => address);
 const clients = addresses.map((address) => grpcClients(address));
-const edge = openClient(EdgeServiceClient, addresses[0]!);
+const edge = systemTransport.openClient(EdgeServiceClient, addresses[0]!);
 t.teardown(() => { for (const client of [edge, ...clients]) client.close(); });
 
 const newEndpoint = () => core.createEndpoint({ workersMin: 0, workersMax: 0 });
@@ -39,7 +39,7 @@ const entry = (endpointId: string, more: Partial<RefusedRequests> = {}, apiKey =
 t.test('a facade tells every replica, which explain the endpoint and its jobs', async (t) => {
   const [endpointId, other] = [await newEndpoint(), await newEndpoint()];
   const { id: jobId } = await core.submit(endpointId);
-  const teller = new RefusalTeller({ addresses, clock: systemClock, random: systemRandom, logger: createLogger('test', 'silent') });
+  const teller = new RefusalTeller({ addresses, transport: systemTransport, clock: systemClock, random: systemRandom, logger: createLogger('test', 'silent') });
   await teller.start();
   t.teardown(() => teller.stop());
   const caller = { accountId: core.accountId, endpointId, apiKey: core.key };

@@ -7,7 +7,7 @@ import { EdgeServiceClient, EndpointDemand } from '../../../proto/gen/slipway/v1
 import type { EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { EndpointType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -20,7 +20,7 @@ const LB = { type: EndpointType.LB, workersMin: 0, scalerValue: 10, idleTimeoutS
 
 /** A facade's stream to one replica. */
 function watch(replica: number, edgeKey = '') {
-  const client = openClient(EdgeServiceClient, core.replicas[replica]!.address);
+  const client = systemTransport.openClient(EdgeServiceClient, core.replicas[replica]!.address);
   const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(callMetadata(edgeKey));
   const latest = new Map<string, EndpointRotation>();
   const refused = new Map<string, string>();

@@ -6,7 +6,7 @@ import { Client, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
 import { CoreError, fromGrpcError } from '../../../proto/wire/reason.ts';
 import { allRpcs, anyRpc } from '../../helpers/any-rpc.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -35,7 +35,7 @@ for (const [rpc, method] of await allRpcs()) {
 }
 
 t.test('bytes that are no message, and numbers that cannot be kept, are the fault of the caller; the connection goes on', async (t) => {
-  const client = openClient(Client, core.replicas[0]!.address);
+  const client = systemTransport.openClient(Client, core.replicas[0]!.address);
   t.teardown(() => client.close());
   const send = (path: string, hex: string) => new Promise<string>((resolve) => {
     client.makeUnaryRequest(path, (bytes: Buffer) => bytes, (bytes) => bytes, Buffer.from(hex, 'hex'), callMetadata(core.key), (error) => {

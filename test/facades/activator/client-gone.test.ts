@@ -16,6 +16,7 @@ import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
 import { Tunnels } from '../../../facades/activator/tunnels.ts';
 import { RotationLink } from '../../../facades/core-client/rotation-link.ts';
 import type { UpgradeSocket } from '../../../facades/activator/upgrade-socket.ts';
+import { systemTransport } from '../../../proto/wire/channel.ts';
 import { logger } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -37,7 +38,7 @@ async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
 }
 
 t.test('it waits for no worker', async (t) => {
-  const link = new RotationLink({ addresses: ['127.0.0.1:1'], edgeKey: '', clock: systemClock, random: systemRandom, logger });
+  const link = new RotationLink({ addresses: ['127.0.0.1:1'], edgeKey: '', transport: systemTransport, clock: systemClock, random: systemRandom, logger });
   const places = new Places({ link, waits: WAIT_BOUNDS, clock: systemClock });
   const activator = new Activator({ places, tunnels, limits: { ...limits, holdMs: 120_000, waits: WAIT_BOUNDS }, clock: systemClock });
   const [request, reply] = await left(t);

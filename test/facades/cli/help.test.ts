@@ -10,6 +10,7 @@ import { Cli } from '../../../facades/cli/cli.ts';
 import { readCliConfig } from '../../../facades/cli/config.ts';
 import { Output } from '../../../facades/cli/output/output.ts';
 import { buildProgram } from '../../../facades/cli/program.ts';
+import { systemTransport } from '../../../proto/wire/channel.ts';
 import { commandLine } from './command-line.ts';
 
 const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
@@ -17,7 +18,8 @@ const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
 function build(): { program: Command; text(): string } {
   let text = '';
   const cli = new Cli({
-    config: readCliConfig({}), output: new Output(nowhere, nowhere, systemClock), clock: systemClock, random: systemRandom,
+    config: readCliConfig({}), output: new Output(nowhere, nowhere, systemClock), transport: systemTransport,
+    clock: systemClock, random: systemRandom,
     stopping: new AbortController().signal, stdin: (async function* () {})(),
   });
   const program = buildProgram(cli, { out: (part) => { text += part; }, err: (part) => { text += part; } });

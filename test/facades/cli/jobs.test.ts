@@ -5,6 +5,7 @@ import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { showActivity } from '../../../deploy/local/activity.ts';
 import { CoreServices } from '../../../facades/core-client/core-services.ts';
 import { WorkerCrashes } from '../../../deploy/local/worker-crashes.ts';
+import { systemTransport } from '../../../proto/wire/channel.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -192,7 +193,7 @@ t.test('jobs', async (t) => {
     await waitFor('its worker to be replaced', async () => (await once.health()).workers.ready === 1);
     const said: string[] = [];
     const told = (line: RegExp) => waitFor(`${line} in ${said.join('\n')}`, () => said.some((text) => line.test(text)));
-    const core = new CoreServices({ addresses: [system.cores[0]!.address], clock: systemClock, random: systemRandom });
+    const core = new CoreServices({ addresses: [system.cores[0]!.address], transport: systemTransport, clock: systemClock, random: systemRandom });
     const ending = new AbortController();
     const step = (text: string): void => { said.push(text); };
     const crashes = new WorkerCrashes({ problem: step, step }, startedMs);

@@ -12,6 +12,7 @@ import { AccessServiceClient, Api, CheckAccessResponse } from '../../../proto/ge
 import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { systemTransport } from '../../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
 import type { CoreError } from '../../../proto/wire/reason.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -26,7 +27,7 @@ const submission = (requestId: string): SubmitJobRequest =>
 
 async function setup(t: Test, answer: Answer, { cores = 1, logger = createLogger('test', 'silent') } = {}) {
   const servers = await Promise.all(Array.from({ length: cores }, () => new PipelineCore(t, answer).start()));
-  const replicas = { addresses: servers.map(({ address }) => address), clock: systemClock, random: systemRandom };
+  const replicas = { addresses: servers.map(({ address }) => address), transport: systemTransport, clock: systemClock, random: systemRandom };
   const pipeline = new PipelineClient({ ...replicas, logger });
   const unary = new ServiceCalls(JobServiceClient, replicas);
   const checks = new ServiceCalls(AccessServiceClient, replicas);

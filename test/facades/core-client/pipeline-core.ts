@@ -5,7 +5,7 @@ import { AccessServiceService } from '../../../proto/gen/slipway/v1/access_servi
 import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { JobServiceService } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { JobServiceServer, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { listen, openServer } from '../../../proto/wire/channel.ts';
+import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
 
 type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
 
@@ -41,7 +41,7 @@ export class PipelineCore {
       done(null, this.grant);
     };
     const server = openServer([[JobServiceService, handlers as UntypedServiceImplementation], [AccessServiceService, { checkAccess }]]);
-    const port = await listen(server, this.address === '' ? '127.0.0.1:0' : this.address);
+    const port = await systemTransport.listen(server, this.address === '' ? '127.0.0.1:0' : this.address);
     this.address = `127.0.0.1:${port}`;
     this.#server = server;
     return this;

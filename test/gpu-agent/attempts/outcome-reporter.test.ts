@@ -11,6 +11,7 @@ import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
+import { machineDisk } from '../../../core/runtime/disk.ts';
 import { MessageRoom } from '../../../proto/wire/batch-queue.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -21,7 +22,7 @@ const LARGE = Buffer.from(JSON.stringify('x'.repeat(300_000)));
 /** A reporter on a spool in `folder`, and what it has sent. */
 async function reporterIn(t: Test, folder: string, clock: Clock = systemClock) {
   const logger = createLogger('test', 'silent');
-  const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: undefined });
+  const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: machineDisk });
   const sent: string[] = [];
   const large: LargeOutcome[] = [];
   const chunks = new ChunkLog();

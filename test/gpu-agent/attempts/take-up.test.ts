@@ -1,6 +1,7 @@
 /** What an agent keeps for its successor, and what that takes up: attempts in order, chunks with their numbers, and what may be missing. */
 import t from 'tap';
 import type { Test } from 'tap';
+import { machineDisk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Keeper } from '../../../gpu-agent/attempts/keeper.ts';
 import { dropAll, takeUp } from '../../../gpu-agent/attempts/take-up.ts';
@@ -27,7 +28,7 @@ function container(sendsAgain = false): Worker {
 /** Keeps what `live` does to an attempt, then reads it as the next run would. */
 async function leave(t: Test, live: (keeper: Keeper, attempt: Attempt, worker: Worker) => void | Promise<void>, worker = container()): Promise<LastRun> {
   const folder = t.testdir({});
-  const log = new RunLog({ folder, logger: createLogger('test', 'silent') });
+  const log = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   await log.open();
   const keeper = new Keeper(log);
   log.run(run);
@@ -38,7 +39,7 @@ async function leave(t: Test, live: (keeper: Keeper, attempt: Attempt, worker: W
   await live(keeper, attempt, worker);
   await log.written();
   await log.close();
-  const next = new RunLog({ folder, logger: createLogger('test', 'silent') });
+  const next = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   const last = await next.open();
   await next.close();
   return last;
@@ -116,7 +117,7 @@ t.test('a value that comes again gets the numbers that it had', async (t) => {
 
 t.test('dropped, nothing is left for the run after', async (t) => {
   const folder = t.testdir({});
-  const log = new RunLog({ folder, logger: createLogger('test', 'silent') });
+  const log = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   await log.open();
   const keeper = new Keeper(log);
   const attempt = new Attempt({ ref, input: undefined, s3Config: undefined, nowMs: 0 });
@@ -124,11 +125,11 @@ t.test('dropped, nothing is left for the run after', async (t) => {
   await keeper.handed(container(), [attempt]);
   stream(keeper, attempt, container(), '"a"');
   await log.close();
-  const second = new RunLog({ folder, logger: createLogger('test', 'silent') });
+  const second = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   dropAll(await second.open(), second);
   t.equal(second.keepsAny, false);
   await second.close();
-  const third = new RunLog({ folder, logger: createLogger('test', 'silent') });
+  const third = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   const last = await third.open();
   t.same([[...last.workers], last.attempts, [...last.chunks]], [[], [], []]);
   await third.close();

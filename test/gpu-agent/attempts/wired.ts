@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
+import { machineDisk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
@@ -35,7 +36,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_WORKER_USER: 'same',
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     }),
-    logger, clock, diskAfterMs, random: systemRandom, 
+    logger, clock, diskAfterMs, random: systemRandom, disk: machineDisk,
     units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover(), starts: new StartGate(startPlaces(), clock) },
   });
   await parts.spool.open();

@@ -9,6 +9,7 @@ import { Lease } from '../../../gpu-agent/session/lease.ts';
 import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
 import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import { Hello } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { systemTransport } from '../../../proto/wire/channel.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { quietPort } from '../../helpers/ports.ts';
@@ -48,7 +49,7 @@ async function runLoop(t: Test, address: string, tries: number) {
   const clock = new HastyClock();
   let tried = 0;
   const loop = new ConnectLoop({
-    addresses: [address], key: 'no such key', clock, logger, random: { ...systemRandom, fraction: () => 0 },
+    addresses: [address], key: 'no such key', transport: systemTransport, clock, logger, random: { ...systemRandom, fraction: () => 0 },
     outbox: new Outbox(new ChunkLog()),
     reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
     lease: new Lease({ clock, onExpired: () => undefined }),

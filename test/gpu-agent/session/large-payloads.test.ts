@@ -10,7 +10,7 @@ import { CoreLink } from '../../../gpu-agent/session/core-link.ts';
 import { LargePayloads } from '../../../gpu-agent/session/large-payloads.ts';
 import { AgentServiceService } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { AgentServiceServer, AttemptOutcome, ReportOutcomeRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { listen, openServer } from '../../../proto/wire/channel.ts';
+import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
 import { SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { outcomeOf, refOf } from '../make-outcome.ts';
@@ -20,7 +20,7 @@ const LARGE = Buffer.alloc(3 * SIDE_STREAM_PIECE_BYTES + 7, 'x');
 async function link(t: Test, handlers: Partial<AgentServiceServer>) {
   // What is left out is UNIMPLEMENTED.
   const server = openServer([[AgentServiceService, handlers as UntypedServiceImplementation]]);
-  const core = new CoreLink({ address: `127.0.0.1:${await listen(server, '127.0.0.1:0')}`, key: 'key' });
+  const core = new CoreLink({ address: `127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`, key: 'key', transport: systemTransport });
   t.teardown(() => {
     core.close();
     server.forceShutdown();

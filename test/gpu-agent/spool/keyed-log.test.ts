@@ -3,12 +3,13 @@ import { appendFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import { machineDisk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { KeyedLog } from '../../../gpu-agent/spool/keyed-log.ts';
 
 const logger = createLogger('test', 'silent');
 const opened = async (path: string) => {
-  const log = new KeyedLog<unknown>({ path, logger });
+  const log = new KeyedLog<unknown>({ path, disk: machineDisk, logger });
   t.teardown(() => log.close());
   return { log, left: await log.open() };
 };
@@ -96,7 +97,8 @@ t.test('large values that come and go: the file stays in bounds, and what else i
 t.test('what cannot be read is said, and nothing of it counts', async (t) => {
   const errors: unknown[] = [];
   const path = join(t.testdir({ log: {} }), 'log');
-  const log = new KeyedLog({ path, logger: Object.assign(createLogger('test', 'silent'), { error: (...said: unknown[]) => errors.push(said) }) });
+  const logger = Object.assign(createLogger('test', 'silent'), { error: (...said: unknown[]) => errors.push(said) });
+  const log = new KeyedLog({ path, disk: machineDisk, logger });
   t.teardown(() => log.close());
   t.equal((await log.open()).size, 0);
   t.match(errors, [[{ path, err: { code: 'EISDIR' } }, /cannot be read/]]);

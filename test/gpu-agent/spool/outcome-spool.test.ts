@@ -1,6 +1,8 @@
 import { appendFileSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { machineDisk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { Journal } from '../../../gpu-agent/spool/journal.ts';
@@ -19,7 +21,7 @@ const bytesOf = (folder: string): number => files(folder).reduce((sum, name) => 
 
 async function open(folder: string, segmentBytesMax?: number): Promise<{ spool: OutcomeSpool; found: SpoolEntry[] }> {
   // Those that a test leaves open stand for an agent that was killed.
-  const spool = new OutcomeSpool({ folder, logger, ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }) });
+  const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: machineDisk, ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }) });
   t.teardown(() => spool.close());
   return { spool, found: await spool.open() };
 }
@@ -139,7 +141,7 @@ t.test('files of a version whose acknowledgements did not name the endpoint', as
   for (const job of ['a', 'b', 'both']) await spool.add({ outcome: outcomeOf(job), chunks: [] });
   await spool.add({ outcome: { ...outcomeOf('both'), ref: refOf('both', 1, 'other') }, chunks: [] });
   await spool.close();
-  const journal = new Journal({ folder, segmentBytesMax: 1_000_000, logger });
+  const journal = new Journal({ folder, segmentBytesMax: 1_000_000, logger, clock: systemClock, disk: machineDisk });
   await journal.open(() => {});
   for (const name of ['a#1', 'both#1', 'nothing#1']) await journal.append(RecordKind.ACKNOWLEDGED, [Buffer.from(name)], true);
   await journal.close();

@@ -1,6 +1,7 @@
 /** Outcomes that were acknowledged to a worker are on disk, whatever the disk and the power do. */
 import fc from 'fast-check';
 import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Disk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
@@ -27,7 +28,7 @@ t.test('faults and losses of power in any order: what was taken and not acknowle
     const disk = new MemoryDisk(seededRandom(seed));
     const open = async (): Promise<{ spool: OutcomeSpool; found: SpoolEntry[] }> => {
       // Short segments: the next one, tidying and compaction come often.
-      const spool = new OutcomeSpool({ folder: '/spool', logger, disk: disk.boot(), segmentBytesMax: 300 });
+      const spool = new OutcomeSpool({ folder: '/spool', logger, clock: systemClock, disk: disk.boot(), segmentBytesMax: 300 });
       return { spool, found: await spool.open() };
     };
     let { spool } = await open();
@@ -82,7 +83,7 @@ t.test('a disk that is full for long: no file for each write that fails, and non
       return { ...file, close: async () => { openFiles -= 1; } };
     },
   };
-  const spool = new OutcomeSpool({ folder: '/spool', logger, disk: counting });
+  const spool = new OutcomeSpool({ folder: '/spool', logger, clock: systemClock, disk: counting });
   await spool.open();
   await spool.add({ outcome: outcomeOf('before'), chunks: [] });
   disk.fail(['write']);
@@ -99,6 +100,6 @@ t.test('a disk that is full for long: no file for each write that fails, and non
 
 /** Jobs whose outcomes the next run finds. */
 async function jobsLeft(disk: Disk): Promise<string[]> {
-  const found = await new OutcomeSpool({ folder: '/spool', logger, disk }).open();
+  const found = await new OutcomeSpool({ folder: '/spool', logger, clock: systemClock, disk }).open();
   return found.map(({ outcome }) => outcome.ref!.jobId);
 }

@@ -2,6 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { machineDisk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { RunLog, readRunLog } from '../../../gpu-agent/spool/run-log.ts';
 
@@ -13,7 +14,7 @@ const worker = {
 
 t.test('lines that are no agent\'s', async (t) => {
   const folder = t.testdir({});
-  const log = new RunLog({ folder, logger });
+  const log = new RunLog({ folder, logger, disk: machineDisk });
   await log.open();
   const ref = { endpointId: 'e', jobId: 'j', workerId: 'w', attempt: 1 };
   log.worker('w', worker);
@@ -26,7 +27,7 @@ t.test('lines that are no agent\'s', async (t) => {
     ['chunk/d', { ref, number: 2, output: 7 }], ['run', 'x'],
   ];
   appendFileSync(join(folder, 'run.log'), foreign.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  const next = new RunLog({ folder, logger });
+  const next = new RunLog({ folder, logger, disk: machineDisk });
   t.teardown(() => next.close());
   const { run, workers, pods, attempts, chunks } = await next.open();
   t.same([...workers], [['w', worker]]);
@@ -41,7 +42,7 @@ t.test('very many chunks of one attempt are read in a moment', async (t) => {
   const lines = Array.from({ length: 100_000 }, (_, number) => `${JSON.stringify([`chunk/e/j/1/${number}`, { ref, number, output: '1' }])}\n`);
   appendFileSync(join(folder, 'run.log'), lines.join(''));
   const startedMs = performance.now();
-  const { chunks } = await readRunLog(folder);
+  const { chunks } = await readRunLog(folder, machineDisk);
   const tookMs = performance.now() - startedMs;
   t.equal(chunks.get('e/j/1')?.length, 100_000);
   // One copy of all for each took a minute.

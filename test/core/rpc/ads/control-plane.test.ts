@@ -17,7 +17,7 @@ import { AggregatedDiscoveryServiceClient, DeltaDiscoveryRequest } from '../../.
 import type { DeltaDiscoveryResponse } from '../../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import { EndpointType } from '../../../../proto/gen/slipway/v1/endpoint.ts';
 import { HttpHealth, WorkerState } from '../../../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, openClient } from '../../../../proto/wire/channel.ts';
+import { callMetadata, systemTransport } from '../../../../proto/wire/channel.ts';
 import { createLogger } from '../../../../core/runtime/logger.ts';
 import { CLUSTER_TYPE } from '../../../../core/rpc/ads/snapshot.ts';
 import { startReplicas } from '../../../helpers/core-replicas.ts';
@@ -145,7 +145,7 @@ t.test('an edge without the key is told nothing; one with it nothing before core
   const core = await startReplicas(t, 1, { SLIPWAY_EDGE_KEY: EDGE_KEY }, { logger });
   const endpointId = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0 });
   const open = (key: string) => {
-    const client = openClient(AggregatedDiscoveryServiceClient, core.replicas[0]!.address);
+    const client = systemTransport.openClient(AggregatedDiscoveryServiceClient, core.replicas[0]!.address);
     t.teardown(() => client.close());
     const stream = client.deltaAggregatedResources(callMetadata(key));
     const answers: DeltaDiscoveryResponse[] = [];

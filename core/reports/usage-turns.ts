@@ -1,0 +1,41 @@
+/** Lets few sums of usage run at once: they take seconds in the worst case, and more would take the connections that leases are extended on. */
+import { DomainError } from '../domain/errors.ts';
+import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
+import { Batcher } from '../runtime/batcher.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Stores } from '../store/storage.ts';
+
+const AT_ONCE_MAX = 2;
+const WAITING_MAX = 200;
+const OF_ACCOUNT_MAX = 4;
+
+/** What one account asks for. */
+interface Asked {
+  accountId: string;
+  query: UsageQuery;
+}
+
+export class UsageTurns {
+  readonly #turns: Batcher<Asked, UsageRecord[]>;
+  /** Calls that wait or run, by account. */
+  readonly #asking = new Map<string, number>();
+
+  constructor({ usage }: Pick<Stores, 'usage'>, clock: Clock) {
+    const flush = async ([asked]: Asked[]): Promise<UsageRecord[][]> => [await usage.list(asked!.accountId, asked!.query)];
+    this.#turns = new Batcher({ name: 'usage', clock, itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: AT_ONCE_MAX, flush });
+  }
+
+  /** As `UsageStore.list`, when its turn comes. RATE_LIMITED: the account asks too often at once. OverloadError: all together do. */
+  async list(accountId: string, query: UsageQuery): Promise<UsageRecord[]> {
+    const asking = this.#asking.get(accountId) ?? 0;
+    if (asking >= OF_ACCOUNT_MAX) throw new DomainError('RATE_LIMITED', 'Usage is being summed up for this account already; try again shortly.');
+    this.#asking.set(accountId, asking + 1);
+    try {
+      return await this.#turns.add({ accountId, query });
+    } finally {
+      const left = this.#asking.get(accountId)! - 1;
+      if (left > 0) this.#asking.set(accountId, left);
+      else this.#asking.delete(accountId);
+    }
+  }
+}
