@@ -178,7 +178,9 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|deploy|helpers|handlers)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
-  [/\bMath\.random\b/, /^examples\/|^test\/helpers\/(seeded-random|ports)\.ts$/, 'use the Random that is handed in; tests use seededRandom'],
+  [/\bMath\.random\b/, /^examples\/|^test\/helpers\/seeded-random\.ts$/, 'use the Random that is handed in; tests use seededRandom'],
+  // Secrets and names of tests need only differ; what is drawn, picked or sent is had again by its seed.
+  [/\brandomBytes\((?!\d{1,2}\))|\brandomInt\b/, /^(?!test\/)/, 'take it from seededRandom, which says its seed'],
   [
     // Turns of the loop and time limits besides the clock. Ours for workers runs in the users' processes, which have no seams; a test may let a turn pass.
     /\b(setImmediate|queueMicrotask)\b|\bprocess\.nextTick\b|\bAbortSignal\.timeout\b|\btimers\/promises\b/,
@@ -228,6 +230,12 @@ t.test('banned words', async (t) => {
       const line = read(file).split('\n').findIndex((content) => pattern.test(content));
       t.equal(line, -1, `${file}:${line + 1} has ${pattern.source}: ${instead}`);
     }
+  }
+});
+
+t.test('properties are tested from the seed that a run says', async (t) => {
+  for (const file of files.filter((name) => name !== 'test/tidy.test.ts' && read(name).includes('fc.assert('))) {
+    t.match(read(file), /\bseed: SEED\b/, `${file}: give fc.assert { seed: SEED } of test/helpers/seeded-random.ts`);
   }
 });
 

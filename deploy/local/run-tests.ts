@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
-import { systemClock } from '../../core/runtime/clock.ts';
+import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
 import { toolsFor } from './test-needs.ts';
 import { startTestPostgres } from './test-postgres.ts';
@@ -158,6 +158,8 @@ async function main(): Promise<number> {
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
   process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
+  // One for all files, so that whatever fails can be had again by one number; those that run once more, alone, have it too.
+  const seed = process.env.SLIPWAY_TEST_SEED ??= String(Math.floor(systemRandom.fraction() * 2 ** 31));
   // One that was killed may have left some.
   rmSync(imagesFolder, { recursive: true, force: true });
   process.env.SLIPWAY_TEST_IMAGES = imagesFolder;
@@ -167,6 +169,7 @@ async function main(): Promise<number> {
   const { passed, failed, skipped } = results;
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length, flaky }));
   for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);
+  if (code !== 0 || flaky.length > 0) say(`SLIPWAY_TEST_SEED=${seed} repeats what chance chose in this run.`);
   for (const file of flaky) say(`FLAKY  ${file}: it failed among others and passed alone. Its failure is above: mend the test, or what it tests.`);
   say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
   if (stopping.signal.aborted || typeof code === 'string') {

@@ -22,6 +22,9 @@ import { exchange } from '../helpers/raw-http.ts';
 import { HIDDEN_PATH, hidingRequests, smugglingCorpus } from '../helpers/smuggling.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(240_000);
 /** How long a worker keeps silent connections that is told to. */
@@ -38,7 +41,7 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     (await askAdmin(adminSocket(edge.dataDir, edge.epoch ?? 0), '/stats?filter=cluster.authorizer.membership_healthy')).text.includes(': 1'));
 
   await whole.test('by path and by host: all of it unchanged, no key, nothing of ours; the answer names the worker', async (t) => {
-    const body = randomBytes(20 * 1024 * 1024);
+    const body = random.bytes(20 * 1024 * 1024);
     const headers = {
       'x-mine': 'yes', 'x-slipway-cluster': 'ep-evil', 'x-slipway-path': '/evil', 'x-slipway-activation': 'evil', 'x-envoy-upstream-rq-timeout-ms': '1',
       'x-forwarded-host': 'evil', 'x-forwarded-prefix': '/evil', 'content-length': body.length,
@@ -319,7 +322,7 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
 
     const beginning = { ...settings, SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}` };
     const late = await startEdge(t, beginning);
-    const body = randomBytes(100_000);
+    const body = random.bytes(100_000);
     const headers = { 'x-slipway-activation': 'evil', 'x-slipway-cluster': 'evil', 'content-length': body.length };
     const carried = await shown(`/v2/${id}/a%20b?x=1`, { method: 'PUT', body, headers }, late);
     t.match(carried, { method: 'PUT', url: '/a%20b?x=1', sha256: createHash('sha256').update(body).digest('hex') }, 'an edge that starts now asks a facade');

@@ -16,6 +16,9 @@ import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(180_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
@@ -57,7 +60,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
   });
 
   await t.test('by path and by host: method, path, query and body unchanged; no key, nothing spoofed', async (t) => {
-    const body = randomBytes(20 * 1024 * 1024);
+    const body = random.bytes(20 * 1024 * 1024);
     const headers = { 'x-mine': 'yes', 'x-slipway-upstream': 'evil', 'x-forwarded-host': 'evil', 'x-forwarded-for': '9.9.9.9', 'content-length': body.length };
     const given = await shown(`/v2/${id}/a//b%20c%2Fd/?x=1&api_key=zzz&y=%41`, { method: 'PUT', body, headers });
     t.match(given, { method: 'PUT', url: '/a//b%20c%2Fd/?x=1&y=%41', sha256: createHash('sha256').update(body).digest('hex') });
@@ -122,7 +125,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
   await t.test('30 MB each way without a length, straight and by a facade; slow readers fill no memory', async (t) => {
     const few = await lbEndpoint(system, { workerConcurrency: 99 });
     const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
-    const body = randomBytes(LB_BODY_BYTES_MAX);
+    const body = random.bytes(LB_BODY_BYTES_MAX);
     const sha256 = createHash('sha256').update(body).digest('hex');
     for (const [way, endpointId] of [['straight', id], ['by a facade', few]] as const) {
       const headers = { 'transfer-encoding': 'chunked' };

@@ -9,17 +9,6 @@ export type CutKind = 'RESET' | 'END';
 
 export type CuttingProxy = Awaited<ReturnType<typeof cuttingProxy>>;
 
-/** Numbers from 0 to 1, the same ones for the same seed. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Starts one before `target`; it ends with the test. */
 export async function cuttingProxy(t: Test, target: { host: string; port: number }) {
   const open = new Set<[Socket, Socket]>();

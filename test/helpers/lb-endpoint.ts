@@ -1,5 +1,5 @@
 /** Load-balancing endpoints of a test's system, and requests to them. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -7,6 +7,9 @@ import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call } from './grpc-clients.ts';
 import type { System } from './system.ts';
+import { seededRandom } from './seeded-random.ts';
+
+const random = seededRandom();
 
 /** The worker that answers anything (lb-worker.mjs). */
 export const LB_WORKER = [process.execPath, join(import.meta.dirname, 'lb-worker.mjs')];
@@ -67,7 +70,7 @@ export function lbClient({ url, key }: Pick<System, 'url' | 'key'>) {
 /** A client that sends its body only when it hears that it is wanted (Expect: 100-continue) hears that, and the worker gets all of it. */
 export async function checkContinue(t: Test, url: string, key: string, ...ways: [name: string, endpointId: string][]): Promise<void> {
   for (const [name, id] of ways) {
-    const body = randomBytes(100_000);
+    const body = random.bytes(100_000);
     const headers = { authorization: `Bearer ${key}`, expect: '100-continue', 'content-length': body.length };
     const answer = await new Promise<string>((resolve, reject) => {
       const asking = httpRequest(`${url}/v2/${id}/up`, { method: 'POST', agent: false, headers }, async (reply) => {

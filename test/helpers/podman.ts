@@ -1,6 +1,5 @@
 /** A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however that ends. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,6 +11,7 @@ import { DROP_RULES } from './reap-rules.ts';
 import type { TestEngine } from './test-engine.ts';
 import { PYTHONS, skipWithoutPython } from './handlers.ts';
 import { runImages } from './run-images.ts';
+import { claimNumber } from './claim-number.ts';
 import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
@@ -73,7 +73,7 @@ async function start(ownImages: boolean): Promise<TestPodman> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-podman-'));
   const path = (name: string): string => join(folder, name);
   const shared = ownImages ? undefined : await runImages((store) => makeRunImages(folder, store));
-  const env = writeSettings(folder, shared === undefined ? '' : `[storage.options]\nadditionalimagestores=["${shared}"]\n`);
+  const env = await writeSettings(folder, shared === undefined ? '' : `[storage.options]\nadditionalimagestores=["${shared}"]\n`);
   const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', folder], { cwd: '/', env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   reaper.stdin.on('error', () => undefined);
   const reaped = new Promise<void>((resolve) => { reaper.once('exit', () => resolve()); });
@@ -134,11 +134,15 @@ async function answers(socket: string): Promise<boolean> {
   return true;
 }
 
+/** Of the second byte of addresses. */
+const NETWORK_MIN = 100;
+const NETWORKS = 150;
+
 /** Settings with which Podman works on cgroup v1 and v2, with and without systemd, on small virtual machines. Answers the environment for them. */
-function writeSettings(folder: string, more = '', graph = join(folder, 'graph')): Record<string, string> {
+async function writeSettings(folder: string, more = '', graph = join(folder, 'graph')): Promise<Record<string, string>> {
   const path = (name: string): string => join(folder, name);
   // Each Podman has addresses of its own: those of files that run at the same time must not meet.
-  const network = `10.${randomInt(100, 250)}.0.0/16`;
+  const network = `10.${NETWORK_MIN + await claimNumber('networks', NETWORKS)}.0.0/16`;
   writeFileSync(path('containers.conf'), `
 [containers]
 default_ulimits=["nofile=20000:20000","nproc=4096:4096"]
@@ -165,7 +169,7 @@ default_subnet_pools=[{base="${network}",size=24}]
 async function makeRunImages(folder: string, store: string): Promise<void> {
   const maker = join(folder, 'maker');
   mkdirSync(maker);
-  const env = writeSettings(maker, '[storage.options.overlay]\nskip_mount_home="true"\n', store);
+  const env = await writeSettings(maker, '[storage.options.overlay]\nskip_mount_home="true"\n', store);
   const tar = join(maker, 'image.tar');
   makeBaseTar(tar);
   await run('podman', ['import', tar, BASE_IMAGE], { env });

@@ -4,8 +4,11 @@ import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import type { Test } from 'tap';
 import { portProblem } from '../../deploy/local/ports.ts';
+import { claimNumber } from './claim-number.ts';
 
 const PORT_MIN = 10_000;
+/** Ports of a range. */
+const RANGE = 100;
 /** Where Linux starts to take ports for outgoing connections when nobody changed it. */
 const OUTGOING_MIN = 32_768;
 
@@ -20,17 +23,25 @@ export async function occupy(t: Test, port = 0): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
+/** Ports that this process may still give away. */
+let free: Iterator<number> | undefined;
+
 /**
  * A port for a program that must be told one and listens on it later. It stays free: nobody who asks the kernel for any port gets one of
- * these, no outgoing connection has one, and another test hardly draws the same of twenty thousand. Drawn without a seed: two processes, or two runs side
- * by side, that drew the same ports in the same order would meet at each of them.
+ * these, no outgoing connection has one, and each process of tests has a range of its own.
  */
 export async function quietPort(): Promise<number> {
-  const end = outgoingMin();
   for (;;) {
-    const port = PORT_MIN + Math.floor(Math.random() * (end - PORT_MIN));
-    if (await portProblem(port) === undefined) return port;
+    free ??= await takeRange();
+    const { value: port, done } = free.next();
+    if (done) free = undefined;
+    else if (await portProblem(port) === undefined) return port;
   }
+}
+
+async function takeRange(): Promise<Iterator<number>> {
+  const first = PORT_MIN + RANGE * await claimNumber('ports', Math.floor((outgoingMin() - PORT_MIN) / RANGE));
+  return Array.from({ length: RANGE }, (_, index) => first + index).values();
 }
 
 function outgoingMin(): number {

@@ -25,7 +25,11 @@ export function randomOf(seed: number): SeededRandom {
     below,
     one: (items) => items[below(items.length)]!,
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
-    bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
+    bytes: (length) => {
+      const bytes = Buffer.alloc(length);
+      for (let at = 0; at < length; at += 1) bytes[at] = below(256);
+      return bytes;
+    },
     id: (length) => Array.from({ length }, () => below(36).toString(36)).join(''),
   };
 }

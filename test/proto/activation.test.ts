@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { activationText, readActivation } from '../../proto/wire/activation.ts';
+import { SEED } from '../helpers/seeded-random.ts';
 
 const KEY = 'edge-key-of-this-test-0123456789';
 const OF = { endpointId: 'abc123', accountId: 'user_1' };
@@ -16,5 +17,5 @@ t.test('another key, another endpoint, anything else: nobody has said it', async
     ['another', text], ['', text], [KEY, text.replace('abc123', 'abc124')], [KEY, text.replace('user_1', 'user_2')], [KEY, ''], [KEY, '..'],
     [KEY, text.slice(0, -1)], [KEY, `${text}x`],
   ] as const) t.equal(readActivation(key, given), undefined, given);
-  fc.assert(fc.property(fc.string(), (given) => readActivation(KEY, given) === undefined));
+  fc.assert(fc.property(fc.string(), (given) => readActivation(KEY, given) === undefined), { seed: SEED });
 });

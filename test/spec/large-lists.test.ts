@@ -1,5 +1,4 @@
 /** Many lists of large things at once: all are answered, core and facade hold pages of them, and other accounts do not wait. */
-import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
@@ -8,7 +7,9 @@ import { call } from '../helpers/grpc-clients.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import type { Answer } from '../helpers/public-api.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
 
+const random = seededRandom();
 const TEMPLATES = 32;
 const LISTS = 24;
 const VALUES = 120;
@@ -30,7 +31,7 @@ async function memoryOf(pid: number): Promise<{ now: number; peak: number }> {
 }
 
 function large(i: number): Template {
-  const env = Object.fromEntries(Array.from({ length: VALUES }, (_, k) => [`NAME_${k}`, randomBytes(VALUE_BYTES / 2).toString('hex')]));
+  const env = Object.fromEntries(Array.from({ length: VALUES }, (_, k) => [`NAME_${k}`, random.bytes(VALUE_BYTES / 2).toString('hex')]));
   return Template.fromPartial({ name: `t${i}`, imageName: 'image', startCommand: ['true'], serverless: true, env });
 }
 

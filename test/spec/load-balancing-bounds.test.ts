@@ -1,5 +1,5 @@
 /** What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and clients that are slow. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -15,6 +15,9 @@ import { exchange } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(180_000);
 const HOLD_MS = 6_000;
@@ -172,7 +175,7 @@ t.test('a worker that says that it is full', async (t) => {
   for (const status of [503, 429]) {
     for (let count = 0; count < 4; count += 1) t.equal((await shown(at(two, `/full?but=${first}&status=${status}`))).worker, first, 'another takes it');
   }
-  const body = randomBytes(100_000);
+  const body = random.bytes(100_000);
   const sha256 = createHash('sha256').update(body).digest('hex');
   for (let count = 0; count < 4; count += 1) {
     const given = await shown(at(two, `/full?but=${first}`, { method: 'POST', body }));
@@ -219,7 +222,7 @@ for (const parser of ['h11', 'httptools']) {
   t.test(`a Python worker that says that it is full: uvicorn with ${parser}`, { skip: skipWithoutPython('new') }, async (t) => {
     const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2, env: { UVICORN_HTTP: parser } }, { command: pythonHandler('new', 'asgi.py') });
     const [first] = await bothWorkers(two);
-    const body = randomBytes(100_000);
+    const body = random.bytes(100_000);
     for (let count = 0; count < 4; count += 1) {
       t.match(await shown(at(two, `/full?but=${first}`, { method: 'POST', body })), { worker: first, bytes: body.length });
     }

@@ -16,6 +16,9 @@ import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { exchange, requestText } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(120_000);
 const system = await startSystem(t, { agents: 0, tunnelAdmitMs: 200, facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
@@ -39,7 +42,7 @@ await t.test('nobody is told of another way', async (t) => {
 });
 
 await t.test('30 MB there, 30 MB back, events, trailers', async (t) => {
-  const body = randomBytes(LB_BODY_BYTES_MAX);
+  const body = random.bytes(LB_BODY_BYTES_MAX);
   t.match(await shown(at(id, '/up', { method: 'PUT', body })), { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') });
   t.equal((await (await at(id, `/download?bytes=${LB_BODY_BYTES_MAX}`)).arrayBuffer()).byteLength, LB_BODY_BYTES_MAX);
   t.equal(await (await at(id, '/stream')).text(), 'data: 1\n\ndata: 2\n\ndata: 3\n\n');

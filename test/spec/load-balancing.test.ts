@@ -15,6 +15,9 @@ import type { ShownRequest } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(180_000);
 const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '2500' } });
@@ -39,7 +42,7 @@ await t.test('from zero: 200 first requests, none lost, one decision', async (t)
 });
 
 t.test('method, path, query, body and headers arrive; the key and spoofed headers do not', async (t) => {
-  const body = randomBytes(100_000);
+  const body = random.bytes(100_000);
   const given = await shown(at(endpointId, '/a//b%20c/?x=1&api_key=zzz&y=%41', {
     method: 'PUT', body, headers: { 'x-mine': 'yes', 'x-slipway-upstream': 'evil', 'x-forwarded-for': '9.9.9.9', 'x-runpod-worker-id': 'nobody' },
   }));

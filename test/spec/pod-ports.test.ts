@@ -13,6 +13,9 @@ import { podCalls } from '../helpers/pods.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(120_000);
 const system = await startSystem(t, { agents: 0, facadeEnv: { SLIPWAY_POD_DOMAINS: 'pods.localhost' } });
@@ -42,7 +45,7 @@ async function startPod(): Promise<{ id: string; port: number }> {
 async function serves(t: Test, { id, port }: { id: string; port: number }): Promise<void> {
   const path = `/pods/${id}/${port}`;
   await waitFor('an answer', async () => (await send(`${path}/x`, { headers: bearer(key) })).status === 200);
-  const body = randomBytes(3_000_000);
+  const body = random.bytes(3_000_000);
   const given = await send(`${path}/a//b%20c?x=1`, { method: 'PUT', body, headers: { ...bearer(key), cookie: 'a=b' } });
   t.match(given.json, { method: 'PUT', url: '/a//b%20c?x=1', sha256: createHash('sha256').update(body).digest('hex') });
   const seen = (given.json['headers'] as string[]).join('\n');

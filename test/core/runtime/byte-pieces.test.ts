@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { BytePieces } from '../../../core/runtime/byte-pieces.ts';
+import { SEED } from '../../helpers/seeded-random.ts';
 
 const size = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 4_000, max: 5_000 }), fc.integer({ min: 60_000, max: 70_000 }));
 const sizes = fc.array(size, { maxLength: 60 });
@@ -16,7 +17,7 @@ t.test('whatever the sizes, all bytes in order', async () => {
       if (pieces.bytes !== whole.length || pieces.held > 18 + whole.length / 4_096 || !pieces.take().equals(whole) || pieces.held !== 0) return false;
     }
     return true;
-  }), { numRuns: 50 });
+  }), { seed: SEED, numRuns: 50 });
 });
 
 t.test('a million pieces of one byte, and none', async (t) => {

@@ -1,6 +1,5 @@
 /** A database that refuses to write for a while: 503 with Retry-After, nothing acknowledged, and afterwards all goes on. */
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,9 @@ import { jsHandler } from '../../helpers/handlers.ts';
 import { jobRows } from '../../helpers/job-rows.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(120_000);
 
@@ -28,7 +30,7 @@ useOwnServer();
 const system = await startSystem(t, { logger, agents: 0 });
 const { sql } = jobRows(t, system.database.url);
 const endpointId = await system.createEndpoint({ command: jsHandler('echo.js'), fields: { workersMin: 0 } });
-const submit = () => system.request('POST', `/v2/${endpointId}/run`, { input: { text: randomBytes(300_000).toString('base64') } });
+const submit = () => system.request('POST', `/v2/${endpointId}/run`, { input: { text: random.bytes(300_000).toString('base64') } });
 const logged = (text: string) => waitFor(`a log line with ${text}`, () => lines.some((line) => line.includes(text)));
 
 /** Submits until the database refuses; before that everything is accepted, and nothing is ever a fault of ours. */

@@ -1,11 +1,12 @@
 /** Large payloads on their way to and from PostgreSQL: as bytes, so that storing or reading one keeps core from nothing else. */
-import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { connect } from '../../../core/store/database.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { measureLoop } from '../../helpers/loop-meter.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
 
+const random = seededRandom();
 const MIB = 1024 * 1024;
 /** A turn may be long by chance, because memory was tidied up in it; never five times in a row. */
 const TRIES = 5;
@@ -17,7 +18,7 @@ t.teardown(() => sql.end());
 await sql`CREATE TABLE payload (id int PRIMARY KEY, bytes bytea, note text)`;
 
 t.test('20 MiB and back', async (t) => {
-  const bytes = randomBytes(20 * MIB);
+  const bytes = random.bytes(20 * MIB);
   let longest = Infinity;
   for (let i = 0; i < TRIES && longest > TURN_MS_MAX; i += 1) {
     const end = measureLoop();

@@ -6,6 +6,7 @@ import t from 'tap';
 import { machineDisk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { KeyedLog } from '../../../gpu-agent/spool/keyed-log.ts';
+import { SEED } from '../../helpers/seeded-random.ts';
 
 const logger = createLogger('test', 'silent');
 const opened = async (path: string) => {
@@ -43,7 +44,7 @@ t.test('any changes, any restarts: the next run finds the last values', async (t
       }
     }
     await log.close();
-  }), { numRuns: 60 });
+  }), { seed: SEED, numRuns: 60 });
 });
 
 t.test('cut off in the middle of a line: all before it counts', async (t) => {
