@@ -94,10 +94,7 @@ class AgentProcess extends SingleRunService {
   /** When it stops. */
   keepContainers = false;
   readonly #config: AgentConfig;
-  readonly #logger: Logger;
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #transport: Transport;
+  readonly #seams: Required<AgentSeams>;
   readonly #settler: ImageSettler;
   readonly #containers: ContainerHost;
   readonly #units: UnitBase;
@@ -119,12 +116,9 @@ class AgentProcess extends SingleRunService {
 
   constructor(config: AgentConfig, seams: Required<AgentSeams>) {
     super();
-    const { logger, clock, random, transport, disk } = seams;
+    const { logger, clock, random } = seams;
     this.#config = config;
-    this.#logger = logger;
-    this.#clock = clock;
-    this.#random = random;
-    this.#transport = transport;
+    this.#seams = seams;
     this.#settler = new ImageSettler({ clock, random });
     const metrics = new Metrics();
     this.#measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
@@ -146,7 +140,7 @@ class AgentProcess extends SingleRunService {
       onStart: meter.onStart,
     });
     const tracing = tracingOf('agent', config);
-    this.#parts = buildAttempts({ config, logger, clock, random, disk, tracing, units: this.#units, onAttemptEnd: meter.onAttemptEnd });
+    this.#parts = buildAttempts({ config, ...seams, tracing, units: this.#units, onAttemptEnd: meter.onAttemptEnd });
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
@@ -176,14 +170,14 @@ class AgentProcess extends SingleRunService {
     const { dataDir, virtualGpus } = this.#config;
     const { users, archive, executors, scratchFolder, podsFolder } = this.#units;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
-    await dropAllIn(scratchFolder).catch((error: unknown) => this.#logger.warn({ err: error }, 'old scratch folders were not removed'));
+    await dropAllIn(scratchFolder).catch((error: unknown) => this.#seams.logger.warn({ err: error }, 'old scratch folders were not removed'));
     await users.open(dataDir, [scratchFolder, podsFolder]);
-    const id = await openState(dataDir, () => machineId(dataDir, this.#random));
-    this.#instance = await takeInstance(dataDir, this.#random);
+    const id = await openState(dataDir, () => machineId(dataDir, this.#seams.random));
+    this.#instance = await takeInstance(dataDir, this.#seams.random);
     await openState(dataDir, () => archive.open());
     const recovered = await openState(dataDir, () => this.#parts.outcomes.recover());
     await this.#takeover.open();
-    const { gpus, cudaVersion } = await readGpus(this.#logger);
+    const { gpus, cudaVersion } = await readGpus(this.#seams.logger);
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
     // Containers have to find the bridge, and workers the engine.
     await this.#bridge.start();
@@ -191,8 +185,8 @@ class AgentProcess extends SingleRunService {
     await this.#containers.start();
     await executors.process?.sweep(new Set());
     await this.#takeover.begin();
-    await startAll(this.services, this.#logger, this.ending);
-    this.#logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
+    await startAll(this.services, this.#seams.logger, this.ending);
+    this.#seams.logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
   }
 
   protected override async onStop(): Promise<void> {
@@ -200,15 +194,15 @@ class AgentProcess extends SingleRunService {
     this.#stopping.abort();
     if (this.keepContainers) await this.#containers.pause();
     await Promise.all([this.#parts.pool.stopAll(this), this.#pods.stop(this)]);
-    await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
+    await Promise.race([this.#farewell(), delay(this.#seams.clock, FAREWELL_MS)]);
     if (this.keepContainers) await this.#takeover.leave(() => this.#bridge.drain());
-    await stopAll(this.services, this.#logger);
+    await stopAll(this.services, this.#seams.logger);
     await this.#containers.stop();
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
     this.#parts.outcomes.writeAll();
     await this.#parts.spool.close().finally(() => this.#parts.runLog.close()).finally(() => this.#unlock());
-    this.#logger.info('agent stopped');
+    this.#seams.logger.info('agent stopped');
   }
 
   /** The ends of workers follow the acknowledgements of their outcomes, and must leave before the session ends. */
@@ -226,13 +220,13 @@ class AgentProcess extends SingleRunService {
         runLog.pod(podId, this.#pods.get(podId)?.keepsake);
         outbox.addPod(podId);
       },
-      clock: this.#clock, random: this.#random, logger: this.#logger,
+      ...this.#seams,
     });
   }
 
   #buildWatch(): Service {
     const { pool, stopper, watch } = this.#parts;
-    const standbyRoom = new StandbyRoom({ pool, freeShare: freeMemoryShare, clock: this.#clock, logger: this.#logger });
+    const standbyRoom = new StandbyRoom({ pool, freeShare: freeMemoryShare, ...this.#seams });
     return new Loop({
       name: 'watch',
       periodMs: WATCH_PERIOD_MS,
@@ -244,9 +238,7 @@ class AgentProcess extends SingleRunService {
         watch.pass();
         this.#takeover.beat();
       },
-      clock: this.#clock,
-      random: this.#random,
-      logger: this.#logger,
+      ...this.#seams,
     });
   }
 
@@ -264,7 +256,7 @@ class AgentProcess extends SingleRunService {
         containers: () => this.#containers.has,
       },
       lease: this.#lease,
-      transport: this.#transport, clock: this.#clock, random: this.#random, logger: this.#logger,
+      ...this.#seams,
       hello: () => buildHello({
         config: this.#config, machine: this.#machine, instance: this.#instance, has: this.#containers.has, parts: this.#parts, pods: this.#pods,
         faultOf: (uuid) => this.#gpuWatch.faultOf(uuid),
@@ -289,7 +281,7 @@ class AgentProcess extends SingleRunService {
   #buildTunnels(): Service {
     const { tunnelAddresses: addresses, coreTls: tls, key } = this.#config;
     return new TunnelKeeper({
-      addresses, tls, key, clock: this.#clock, random: this.#random, logger: this.#logger, find: (name) => {
+      addresses, tls, key, ...this.#seams, find: (name) => {
         const [, podId, port] = /^([a-z0-9]+):(\d{1,5})$/.exec(name) ?? [];
         if (podId !== undefined) return this.#pods.get(podId)?.httpPort(Number(port));
         const worker = this.#parts.pool.get(name);

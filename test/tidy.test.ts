@@ -269,12 +269,13 @@ t.test('names', async (t) => {
   }
 });
 
-t.test('nothing in core, in the agent or in deploy has a twin', async (t) => {
-  for (const part of ['core/', 'gpu-agent/', 'deploy/']) {
-    const ours = sources.filter((file) => file.startsWith(part));
+t.test('nothing in core, in the agent, in deploy or in what the surfaces share has a twin', async (t) => {
+  for (const part of ['core/', 'gpu-agent/', 'deploy/', 'facades/(core-client|plugins|resources|jobs)/']) {
+    const ours = sources.filter((file) => new RegExp(`^${part}`).test(file));
     const names = ours.flatMap((file) => [
       ...part === 'core/' ? [file.split('/').at(-1)!] : [],
-      ...[...read(file).matchAll(/^export (?:async )?(?:class|interface|type|function|const) (\w+)/gm)].map((match) => match[1]!),
+      // A schema and the type of what it describes have one name.
+      ...new Set([...read(file).matchAll(/^export (?:async )?(?:class|interface|type|function|const) (\w+)/gm)].map((match) => match[1]!)),
     ]);
     const twins = names.filter((name, index) => names.indexOf(name) !== index);
     t.same(twins, [], `${part}: a file and an exported name stand for one thing: find the other a name of its own`);

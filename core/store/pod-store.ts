@@ -20,7 +20,7 @@ import { podFromRow } from './pod-rows.ts';
 import { evictStandbys } from './standby-rows.ts';
 import { readQuotaState } from './quota-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
-import { isGpuTaken } from './transient.ts';
+import { isGpuTaken, uncrossed } from './transient.ts';
 import { holdVolumes } from './volume-rows.ts';
 
 /** What to do with a pod. */
@@ -42,9 +42,6 @@ export interface NewPod {
   /** Environment under its own that is shown to nobody. */
   templateEnv: Readonly<Record<string, string>>;
 }
-
-/** Tries to place a pod. Only what was not placed under the placement lock can be first. */
-const TRIES_MAX = 3;
 
 export class PodStore {
   readonly #database: Database;
@@ -119,15 +116,9 @@ export class PodStore {
     });
   }
 
-  /** One transaction, once more when somebody was given one of its GPUs first: then that is seen. */
-  async #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#database.db.transaction(work);
-      } catch (error) {
-        if (!isGpuTaken(error) || tries === TRIES_MAX) throw error;
-      }
-    }
+  /** One transaction, again when somebody was given one of its GPUs first: only what was not placed under the placement lock can be. */
+  #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return uncrossed(() => this.#database.db.transaction(work), isGpuTaken);
   }
 
   async #locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {

@@ -64,15 +64,15 @@ export function isGpuTaken(error: unknown): boolean {
 const CROSSED_TRIES_MAX = 3;
 
 /**
- * Runs a transaction, and again when PostgreSQL broke it off because it and others waited for each other: then nothing of it was done. Changes of an
- * endpoint lock its workers, one after the other, as reports of their machines do.
+ * Runs a transaction, and again when others stood across it: then nothing of it was done, and it sees what they did. By default those with which it waited in
+ * a circle, so that PostgreSQL broke it off: changes of an endpoint lock its workers, one after the other, as reports of their machines do.
  */
-export async function uncrossed<Result>(transaction: () => Promise<Result>): Promise<Result> {
+export async function uncrossed<Result>(transaction: () => Promise<Result>, isCrossed = isDeadlock): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await transaction();
     } catch (error) {
-      if (tries === CROSSED_TRIES_MAX || !isDeadlock(error)) throw error;
+      if (tries === CROSSED_TRIES_MAX || !isCrossed(error)) throw error;
     }
   }
 }

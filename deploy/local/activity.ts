@@ -3,6 +3,7 @@
  * It asks core once a second for numbers that core keeps anyway; jobs are listed only while they are few, so that nothing of this is felt
  * where it is busy.
  */
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { CoreServices } from '../../facades/core-client/core-services.ts';
@@ -69,7 +70,7 @@ export async function showActivity(options: ActivityOptions): Promise<{ over: Pr
 class Activity {
   readonly #options: ActivityOptions;
   readonly #watched = new Map<string, Watched>();
-  readonly #shown = new Set<string>();
+  readonly #shown = boundedCache<string, true>(SHOWN_MAX);
   #endpoints: { id: string; name: string }[] = [];
   readonly #cancelled: CancelledJobs;
   #restUntilMs = 0;
@@ -141,8 +142,7 @@ class Activity {
     const endedMs = clock.monotonicMs();
     this.#restUntilMs = endedMs + (endedMs - startedMs) * REST_FACTOR;
     const newest = jobs.filter(({ id }) => !this.#shown.has(id)).sort((a, b) => msOf(b) - msOf(a)).slice(0, ended.completed + ended.failed).toReversed();
-    for (const { id } of newest) this.#shown.add(id);
-    for (const id of this.#shown) if (this.#shown.size > SHOWN_MAX) this.#shown.delete(id);
+    for (const { id } of newest) this.#shown.set(id, true);
     return newest;
   }
 

@@ -1,18 +1,17 @@
 /** Tells what happens again and again at growing intervals: the first time, the second, the fourth, the eighth … */
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 
 /** Different texts that are remembered. */
 const TEXTS_MAX = 100;
 
 /** Counts by text. */
 export class Repeats {
-  readonly #times = new Map<string, number>();
+  readonly #times = boundedCache<string, number>(TEXTS_MAX);
 
   /** How often this has happened, numbers in it apart; undefined when it need not be told this time. */
   count(text: string): number | undefined {
     const key = text.replace(/0x[0-9a-f]+|\d+/gi, '#');
     const times = (this.#times.get(key) ?? 0) + 1;
-    const [oldest] = this.#times.keys();
-    if (times === 1 && this.#times.size >= TEXTS_MAX && oldest !== undefined) this.#times.delete(oldest);
     this.#times.set(key, times);
     return Number.isInteger(Math.log2(times)) ? times : undefined;
   }

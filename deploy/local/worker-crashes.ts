@@ -1,4 +1,5 @@
 /** Tells of workers that crashed: the whole reason once, then how often it has happened again. */
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import type { EndedWorkers, Worker } from '../../proto/gen/slipway/v1/machine.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { plain, Repeats } from './repeats.ts';
@@ -6,7 +7,7 @@ import { plain, Repeats } from './repeats.ts';
 const SEEN_MAX = 1_000;
 
 export class WorkerCrashes {
-  readonly #seen = new Set<string>();
+  readonly #seen = boundedCache<string, true>(SEEN_MAX);
   readonly #repeats = new Repeats();
   readonly #tell: { problem(text: string): void; step(text: string): void };
   readonly #sinceMs: number;
@@ -33,9 +34,7 @@ export class WorkerCrashes {
 
   #isNew(id: string): boolean {
     if (this.#seen.has(id)) return false;
-    const [oldest] = this.#seen;
-    if (this.#seen.size >= SEEN_MAX && oldest !== undefined) this.#seen.delete(oldest);
-    this.#seen.add(id);
+    this.#seen.set(id, true);
     return true;
   }
 

@@ -25,14 +25,14 @@ export interface LimitedRequest {
 export type OnRefused = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
 
 /** Whose request to an endpoint was refused. */
-export type RefusedCaller = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
+export type RefusedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
 
 /** Who hears of refusals. */
 export interface RefusalListeners {
   /** Counts them. Default: nobody does. */
   onRefused?: OnRefused;
   /** Tells core of those at endpoints. Default: nobody does. */
-  teller?: { add(caller: RefusedCaller, refused: Omit<RefusedRequests, 'count'>): void };
+  teller?: { add(request: RefusedRequest, refused: Omit<RefusedRequests, 'count'>): void };
 }
 
 export class RateLimit {
