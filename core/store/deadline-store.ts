@@ -27,12 +27,12 @@ export class DeadlineStore {
     this.#start = new LookStart(marginMs);
   }
 
-  /** Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT. */
+  /** Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT, beginning with the one that `nextMs` told of. */
   async timeOut(limit: number): Promise<Ended[]> {
     const rows = await this.#hot<(JobRow & { machine_id: string })[]>`
       WITH due AS MATERIALIZED (
-        SELECT endpoint_id, id FROM job WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now() AND execution_deadline_at >= (
-          SELECT ${this.#start.from(this.#hot, this.#hot`k`)} FROM unnest(${this.#start.columns(this.#hot, [ALL])}) AS k (since_ms, full_due_ms))
+        SELECT endpoint_id, id FROM job WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now()
+          AND execution_deadline_at >= to_timestamp(${this.#start.sinceMs(ALL)}::float8 / 1000)
         ORDER BY execution_deadline_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
       ), moved AS (
         UPDATE job j SET state = 'TIMED_OUT', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,

@@ -50,6 +50,11 @@ export class LookStart {
       ELSE to_timestamp(${given}.since_ms / 1000) END`;
   }
 
+  /** Where the last look at `id` says that the next one may begin; 1970 before the first. For statements that follow a look. */
+  sinceMs(id: string): number {
+    return this.#known.get(id)?.sinceMs ?? 0;
+  }
+
   /** A look at `id` was made. */
   learn(id: string, { nowMs, tookMs, oldestMs }: Look): void {
     const before = this.#known.get(id);
