@@ -270,7 +270,10 @@ async function commit(
 ): Promise<TurnChanges> {
   const idsOf = (what: string): string[] => actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
   const retired = idsOf('RETIRE');
-  if (retired.length > 0) await sql`UPDATE worker SET desired = 'GONE', ended_at = now() WHERE id = ANY(${retired}) AND ended_at IS NULL`;
+  if (retired.length > 0) {
+    await sql`UPDATE worker w SET desired = 'GONE', ended_at = now()
+      FROM ${lockedInOrder(sql, sql`id = ANY(${retired}) AND ended_at IS NULL`)} AS l WHERE w.id = l.id`;
+  }
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
   const woken = await wakeStandbys(sql, idsOf('WAKE'));
   const drained = idsOf('DRAIN').map((id) => ({ id, machineId: machines.get(id)! }));
@@ -287,8 +290,9 @@ async function commit(
 /** `gaveWayTo`: the endpoint that needs what they have. */
 async function preemptWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo: string): Promise<{ id: string; machineId: string }[]> {
   if (workerIds.length === 0) return [];
+  const going = lockedInOrder(sql, sql`id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')`);
   const [, drained] = await Promise.all([lockPlacement(sql), sql<{ id: string; machineId: string }[]>`
-    UPDATE worker SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')
-    RETURNING id, machine_id AS "machineId"`]);
+    UPDATE worker w SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} FROM ${going} AS l WHERE w.id = l.id
+    RETURNING w.id, w.machine_id AS "machineId"`]);
   return drained;
 }

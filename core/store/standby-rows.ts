@@ -52,6 +52,8 @@ export async function wakeStandbys(statement: Statement, workerIds: readonly str
 export async function evictStandbys(statement: Statement, workerIds: readonly string[]): Promise<void> {
   if (workerIds.length === 0) return;
   await statement`
-    UPDATE worker SET desired = 'DRAIN', desired_at = now()
-    WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL`;
+    UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM (
+      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL
+      ORDER BY id FOR NO KEY UPDATE) AS l
+    WHERE w.id = l.id`;
 }

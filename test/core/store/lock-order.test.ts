@@ -25,7 +25,7 @@ async function together(works: readonly (() => Promise<unknown>)[]): Promise<voi
   }));
 }
 
-t.test('workers: reports, crashes, signs of use, drains, freezes and wakes', async (t) => {
+t.test('workers: reports, crashes, signs of use, drains, freezes, wakes, and what is given up, gives way or is evicted', async (t) => {
   const endpointId = await engines.endpoint();
   const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
   for (const id of shuffled(ids)) {
@@ -39,15 +39,26 @@ t.test('workers: reports, crashes, signs of use, drains, freezes and wakes', asy
   /** One of them has crashed. */
   const crash = ([one, ...others]: WorkerFacts[]): WorkerFacts[] => [...others, { ...one!, state: 'UNHEALTHY' }];
   await sql`UPDATE machine SET standby_max = ${COUNT} WHERE id = ${machineId}`;
-  const commit = (what: 'DRAIN' | 'FREEZE' | 'WAKE'): Promise<unknown> => {
-    const actions = some().map((workerId): WorkerAction => ({ do: what, workerId }));
-    return first!.stores.scales.takeTurns([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => ''); });
+  type Action = Exclude<WorkerAction['do'], 'ADD'> | 'EVICT';
+  const commit = (what: Action): Promise<unknown> => {
+    const actions = what === 'EVICT'
+      ? [{ do: 'ADD', failures: 0, machineId, gpuUuids: [], instanceId: '', evicted: some() }] : some().map((workerId) => ({ do: what, workerId }));
+    return first!.stores.scales.takeTurns([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => 'taking'); });
   };
   const drain = async (): Promise<void> => {
     await commit('FREEZE');
     await commit('WAKE');
-    await commit('DRAIN');
-    await sql`UPDATE worker w SET desired = 'RUN' FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
+    for (const what of ['DRAIN', 'PREEMPT', 'RETIRE'] as const) {
+      await commit(what);
+      await again('RUN');
+    }
+    await again('FREEZE');
+    await commit('EVICT');
+    await sql`DELETE FROM worker WHERE id = 'taking'`;
+    await again('RUN');
+  };
+  const again = (desired: 'RUN' | 'FREEZE'): Promise<unknown> => {
+    return sql`UPDATE worker w SET desired = ${desired}, ended_at = NULL FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
   };
   await t.resolves(together([
     drain,
