@@ -4,6 +4,7 @@
  */
 import type { GpuShare } from './gpu-share.ts';
 import type { LargeWaiter } from './gpu-reservation.ts';
+import { without } from './machine-crashes.ts';
 import { bestOf, occupied } from './placement.ts';
 import type { PlacementPlace } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
@@ -15,6 +16,8 @@ export interface GpuRival {
   request: PlacementRequest;
   /** Workers that wait; counted down as they are given places in thought. */
   waiting: number;
+  /** Machines where none of its workers starts for now, because one crashed there (core/domain/machine-crashes.ts). Absent: none. */
+  paused?: readonly string[];
 }
 
 /** All that compete for GPUs now. */
@@ -45,7 +48,7 @@ export function setAside(machines: readonly PlacementMachine[], request: Placeme
   let own = 0;
   for (let given = 0; given < SET_ASIDE_MAX && own < wanted;) {
     const rival = round.next(request);
-    const place = round.place(rival?.request ?? request, rival?.accountId ?? contest.own.accountId);
+    const place = round.place(rival?.request ?? request, rival?.accountId ?? contest.own.accountId, rival?.paused);
     if (rival) rival.waiting = place ? rival.waiting - 1 : 0;
     else own += place ? 1 : wanted;
     if (!rival || !place) continue;
@@ -88,8 +91,8 @@ class Round {
   }
 
   /** Gives the best place to a worker of an account. Undefined: there is none. */
-  place(request: PlacementRequest, accountId: string): PlacementPlace | undefined {
-    const place = bestOf(this.#machines, request);
+  place(request: PlacementRequest, accountId: string, paused: readonly string[] = []): PlacementPlace | undefined {
+    const place = bestOf(without(this.#machines, paused), request);
     if (!place) return undefined;
     this.#machines = this.#machines.map((machine) => (machine.id === place.machineId ? taken(machine, place) : machine));
     this.#shares.get(accountId)!.gpus += place.gpuUuids.length;

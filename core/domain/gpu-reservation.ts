@@ -5,6 +5,7 @@
  */
 import { sameCard } from './gpu-pools.ts';
 import type { GpuShare } from './gpu-share.ts';
+import { without } from './machine-crashes.ts';
 import { machineRefusal, rankOf } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
 
@@ -21,6 +22,8 @@ export interface LargeWaiter {
   request: PlacementRequest;
   /** Milliseconds since it was given a worker, or since it was made where it never was. */
   sinceMs: number;
+  /** Machines where none of its workers starts for now, because one crashed there (core/domain/machine-crashes.ts). Absent: none. */
+  paused?: readonly string[];
 }
 
 /** Free GPUs of one machine that are for one worker; less than it needs until the last comes free. */
@@ -68,7 +71,7 @@ export function keepBack(
   const before = waiters.filter((waiter) => (
     waiter.request.gpuCount > request.gpuCount && waiter.sinceMs % KEPT_EACH_MS < KEPT_MS && goesBefore(waiter, own, shares)));
   for (const waiter of before.toSorted((a, b) => b.sinceMs - a.sinceMs)) {
-    const kept = keptFor(back.machines, waiter.request);
+    const kept = keptFor(without(back.machines, waiter.paused ?? []), waiter.request);
     const index = back.machines.findIndex(({ id }) => id === kept?.machineId);
     const machine = back.machines[index];
     if (!kept || !machine) continue;

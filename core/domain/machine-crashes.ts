@@ -16,6 +16,8 @@ export interface MachineCrashes {
   workerId: string;
   /** Null: a signal ended it, or it could not be started. */
   exitCode: number | null;
+  /** GPUs that it had: of one machine it may be a single one that is bad, so the next worker there gets others while there are any. */
+  gpuUuids?: readonly string[];
 }
 
 /** As placement sees them at a machine. */
@@ -40,6 +42,17 @@ export function withCrashes<Machine extends { id: string }>(
     const here = byMachine.get(machine.id);
     return here ? { ...machine, crashes: here } : machine;
   });
+}
+
+/** GPUs of a machine, those last that the worker had which crashed there. */
+export function blamedLast<Gpu extends { uuid: string }>(gpus: readonly Gpu[], crashes: CrashesHere | undefined): readonly Gpu[] {
+  const blamed = crashes?.gpuUuids ?? [];
+  return blamed.length === 0 ? gpus : gpus.toSorted((a, b) => Number(blamed.includes(a.uuid)) - Number(blamed.includes(b.uuid)));
+}
+
+/** Machines but for these: where an endpoint's workers crashed and none starts for now, it waits for no GPU. */
+export function without<Machine extends { id: string }>(machines: Machine[], paused: readonly string[]): Machine[] {
+  return paused.length === 0 ? machines : machines.filter(({ id }) => !paused.includes(id));
 }
 
 /** A worker of this version is up that came after no crash. */

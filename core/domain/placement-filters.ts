@@ -3,7 +3,7 @@ import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
 import { gpuMemoryGb } from './gpu-facts.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
-import { crashText, type CrashesHere } from './machine-crashes.ts';
+import { blamedLast, crashText, type CrashesHere } from './machine-crashes.ts';
 import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
 import type { PlacementStandby } from './standby-eviction.ts';
 
@@ -248,7 +248,7 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
   const { gpuCount } = request;
   if (gpuCount === 0) return { rank: 0, gpuUuids: [], spare: 0 };
   const byType = new Map<string, { rank: number; gpuUuids: string[]; free: number }>();
-  for (const gpu of machine.gpus) {
+  for (const gpu of blamedLast(machine.gpus, machine.crashes)) {
     const rank = rankOf(gpu, request);
     if (gpu.used || gpu.unhealthy !== '' || rank === undefined) continue;
     const type = typeOf(gpu);

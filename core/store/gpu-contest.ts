@@ -6,6 +6,7 @@ import type { PlacementRequest } from '../domain/placement-filters.ts';
 import { workerOverQuota } from '../domain/quota.ts';
 import type { Fragment, Sql } from './database.ts';
 import { asked } from './placement-view.ts';
+import { crashed } from './scale-samples.ts';
 
 /** Endpoints of others that are looked at, those that have waited longest first. */
 const RIVALS_MAX = 100;
@@ -23,7 +24,7 @@ export interface GpuAsker {
   gpuCount: number;
 }
 
-type RivalRow = PlacementRequest & { accountId: string; waiting: number; sinceMs: number; ownSinceMs: number };
+type RivalRow = PlacementRequest & { accountId: string; waiting: number; sinceMs: number; ownSinceMs: number; paused: string[] };
 
 /** Whether anybody's workers wait for GPUs. */
 export async function areGpusShort(sql: Sql): Promise<boolean> {
@@ -45,8 +46,8 @@ export async function readGpuContest(sql: Sql, asker: GpuAsker): Promise<GpuCont
   });
   if (!own || waiting.length === 0) return undefined;
   const only = ({ accountId: id, gpus, weight }: GpuShare): GpuShare => ({ accountId: id, gpus, weight });
-  const all = waiting.map(({ accountId: theirs, waiting: count, sinceMs, ownSinceMs: _, ...request }) => (
-    { accountId: theirs, request, waiting: count, sinceMs }));
+  const all = waiting.map(({ accountId: theirs, waiting: count, sinceMs, ownSinceMs: _, paused, ...request }) => (
+    { accountId: theirs, request, waiting: count, sinceMs, ...(paused.length > 0 && { paused }) }));
   return {
     own: only(own), others: [...shares.values()].filter((share) => share !== own).map(only),
     rivals: all.filter((rival) => rival.accountId !== accountId).map(({ sinceMs: _, ...rival }): GpuRival => rival),
@@ -60,7 +61,9 @@ async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuAsker): Prom
     (SELECT max(created_at) FROM worker WHERE endpoint_id = ${endpointId}), ${createdAt})) * 1000)::bigint`;
   return sql<RivalRow[]>`
     SELECT ${asked(sql)}, e.account_id AS "accountId", d.throttled AS waiting, ${sinceMs(sql`e.id`, sql`e.created_at`)} AS "sinceMs",
-      ${sinceMs(sql`${id}`, sql`(SELECT created_at FROM endpoint WHERE id = ${id})`)} AS "ownSinceMs"
+      ${sinceMs(sql`${id}`, sql`(SELECT created_at FROM endpoint WHERE id = ${id})`)} AS "ownSinceMs",
+      ARRAY(SELECT DISTINCT c.machine_id FROM worker c
+        WHERE c.endpoint_id = e.id AND c.version = e.version AND ${crashed(sql)} AND c.retry_at > now()) AS paused
     FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id
     WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0 AND (e.account_id <> ${accountId} OR e.gpu_count > ${gpuCount})
     ORDER BY d.decided_at, e.id LIMIT ${RIVALS_MAX}`;

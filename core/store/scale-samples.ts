@@ -95,16 +95,20 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
 export async function readCrashes(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, MachineCrashes[]>> {
   const rows = await sql<(MachineCrashes & { endpointId: string })[]>`
     SELECT DISTINCT ON (c.endpoint_id, c.machine_id) c.endpoint_id AS "endpointId", c.machine_id AS "machineId", c.failures, c.id AS "workerId",
-      c.exit_code AS "exitCode", ceil(greatest(extract(epoch FROM c.retry_at - now()) * 1000, 0))::bigint AS "retryMs"
+      c.exit_code AS "exitCode", c.gpu_uuids AS "gpuUuids", ceil(greatest(extract(epoch FROM c.retry_at - now()) * 1000, 0))::bigint AS "retryMs"
     FROM worker c JOIN endpoint e ON e.id = c.endpoint_id AND e.version = c.version
-    WHERE c.endpoint_id = ANY(${[...endpointIds]}) AND c.state = 'UNHEALTHY' AND c.desired IN ('RUN', 'GONE')
-      AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h' AND (c.failures > 1 OR c.ready_at IS NULL)
+    WHERE c.endpoint_id = ANY(${[...endpointIds]}) AND ${crashed(sql)} AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h'
       AND NOT EXISTS (SELECT FROM worker w WHERE w.endpoint_id = c.endpoint_id AND w.machine_id = c.machine_id AND w.version = c.version
         AND w.failures = 0 AND w.created_at > c.retry_at - interval '1 s')
     ORDER BY c.endpoint_id, c.machine_id, c.retry_at DESC`;
   const byEndpoint = new Map<string, MachineCrashes[]>();
   for (const { endpointId, ...crashes } of rows) byEndpoint.set(endpointId, [...byEndpoint.get(endpointId) ?? [], crashes]);
   return byEndpoint;
+}
+
+/** A worker `c` crashed and was to run, and a pause follows. */
+export function crashed(sql: Sql): Fragment {
+  return sql`c.state = 'UNHEALTHY' AND c.desired IN ('RUN', 'GONE') AND (c.failures > 1 OR c.ready_at IS NULL)`;
 }
 
 /** Jobs of queue-based endpoints. On the hot pool, whose plans are the indexes whatever the table was when they were made. */

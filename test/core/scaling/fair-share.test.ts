@@ -36,6 +36,7 @@ const contest = (own: [gpus: number, weight?: number], ...others: Other[]): GpuC
   others: others.map(([gpus, , weight = 1], index) => ({ accountId: `a${index}`, gpus, weight })),
   rivals: others.map(([, waiting, , request = asked()], index) => ({ accountId: `a${index}`, request, waiting })),
 });
+const large = (gpuCount: number, sinceMs = 2_000, accountId = 'own'): LargeWaiter => ({ accountId, request: asked(gpuCount), sinceMs });
 const freeOf = (machines: readonly PlacementMachine[]) => machines.flatMap(({ gpus }) => gpus).filter(({ used }) => !used).length;
 
 const CASES: [what: string, machines: PlacementMachine[], request: PlacementRequest, wanted: number, contest: GpuContest | undefined, free: number][] = [
@@ -58,6 +59,19 @@ for (const [what, machines, request, wanted, given, free] of CASES) {
     t.ok(aside.machines.every(({ siblings }) => siblings === 0), 'what is set aside is for no worker of this endpoint');
   });
 }
+
+t.test('where its workers crashed and none starts for now, nothing is set aside or kept for it', async (t) => {
+  const { own, others, rivals } = contest([3], [0, 2]);
+  const paused = (...ids: string[]): GpuContest => ({ own, others, rivals: rivals.map((rival) => ({ ...rival, paused: ids })) });
+  const machines = [machine('a', 1), machine('b', 1)];
+  const left = (given: GpuContest) => setAside(machines, asked(), 2, given).machines.filter((each) => freeOf([each]) > 0).map(({ id }) => id);
+  t.same(left(paused()), []);
+  t.same(left(paused('a')), ['a'], 'one that waits gets the other');
+  t.same(left(paused('a', 'b')), ['a', 'b']);
+  const back = (ids: string[]) => (
+    freeOf(keepBack([machine('a', 2)], asked(), { ...own, sinceMs: 0 }, [{ ...large(2), paused: ids }], others).machines));
+  t.same([back([]), back(['b']), back(['a'])], [0, 0, 2]);
+});
 
 t.test('whoever has the first turn: nobody gets one more while another that waits has less for its weight', async (t) => {
   const account = fc.record({ weight: fc.integer({ min: 1, max: 4 }), wants: fc.nat(8) });
@@ -82,7 +96,6 @@ t.test('whoever has the first turn: nobody gets one more while another that wait
     }), { seed: SEED, numRuns: 100 }));
 });
 
-const large = (gpuCount: number, sinceMs = 2_000, accountId = 'own'): LargeWaiter => ({ accountId, request: asked(gpuCount), sinceMs });
 const KEPT: [what: string, machines: PlacementMachine[], waiter: LargeWaiter, own: [gpus: number, sinceMs: number, weight?: number], theirs: number,
   free: number][] = [
   ['what is free of the machine with most is kept', [machine('a', 4, 2), machine('b', 4, 1)], large(4), [0, 1_000], 0, 2],

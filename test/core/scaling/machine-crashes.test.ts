@@ -5,6 +5,7 @@ import type { MachineCrashes } from '../../../core/domain/machine-crashes.ts';
 import { place } from '../../../core/domain/placement.ts';
 import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { checkReplays } from '../../fleet/fleet-checks.ts';
@@ -43,6 +44,21 @@ t.test('where a worker goes when some crashed', async (t) => {
     [true, false, false, false]);
 });
 
+t.test('one bad GPU: the next worker of the machine gets another while there is one', async (t) => {
+  const gpu = (uuid: string, given = {}) => ({ uuid, name: 'NVIDIA L4', migProfile: '', used: false, standby: false, unhealthy: '', ...given });
+  const asked = (gpuCount: number) => ({ ...CPU, gpuIds: ['NVIDIA L4'], gpuCount });
+  const goes = (gpus: ReturnType<typeof gpu>[], gpuUuids: string[] | undefined, gpuCount = 1) => {
+    const placed = place(withCrashes([{ ...machine('a'), gpus }], [{ ...crashed('a'), ...(gpuUuids && { gpuUuids }) }], false), asked(gpuCount));
+    return 'machineId' in placed ? placed.gpuUuids.join() : placed.refusalByMachine;
+  };
+  const three = [gpu('g1'), gpu('g2'), gpu('g3')];
+  t.equal(goes(three, undefined), 'g1', 'as decisions were that did not know');
+  t.equal(goes(three, ['g1']), 'g2');
+  t.equal(goes(three, ['g1', 'g2'], 2), 'g3,g1', 'what is needed beside');
+  t.equal(goes([gpu('g1'), gpu('g2', { used: true })], ['g1']), 'g1', 'where there is no other');
+  t.equal(goes([gpu('g1'), gpu('g2', { standby: true })], ['g1']), 'g1', 'no frozen worker goes for it');
+});
+
 t.test('a bad machine that everything else speaks for, a good one, and "why?"', async (t) => {
   const core = await startReplicas(t);
   const gpu = (uuid: string, name: string, memoryMib = 24_576) => ({ uuid, name, memoryMib, migProfile: '' });
@@ -68,6 +84,8 @@ t.test('a bad machine that everything else speaks for, a good one, and "why?"', 
   const second = await startedOn(bad, [first]);
   const row = async (workerId: string) => (await core.sql`SELECT failures FROM worker WHERE id = ${workerId}`)[0]!;
   t.equal((await row(second)).failures, 1, 'it goes on with the series there');
+  const gpusOf = async (workerId: string) => (await core.sql`SELECT gpu_uuids FROM worker WHERE id = ${workerId}`)[0]!.gpu_uuids as string[];
+  t.not((await gpusOf(second))[0], (await gpusOf(first))[0], 'on another GPU');
   // As late in a series as its pause is long enough to be looked at.
   await core.sql`UPDATE worker SET failures = 5 WHERE id = ${second}`;
   crash(bad, second);
@@ -94,6 +112,31 @@ t.test('a bad machine that everything else speaks for, a good one, and "why?"', 
   const { decisions, faults } = await checkReplays(core.sql as never);
   t.ok(decisions >= 3);
   t.same(faults, [], 'and each decision is the same again from its sample');
+});
+
+t.test('GPUs are short: an endpoint whose workers crash keeps nobody from one while none of them is tried', async (t) => {
+  const core = await startReplicas(t);
+  const T4 = 'Tesla T4';
+  const agent = await core.joinAgent({ startWorkers: false, gpus: [1, 2, 3].map((n) => ({ uuid: `GPU-T${n}`, name: T4, memoryMib: 15_360, migProfile: '' })) });
+  const heavy = await core.newAccount('heavy');
+  const quota = { workers: undefined, gpus: undefined, queuedJobs: undefined, requests: undefined, gpuWeight: 10 };
+  await call(core.clients.access, 'setQuota', { accountId: heavy, quota }, core.rootKey);
+  const key = await core.newKey(undefined, [], heavy);
+  const fields = { gpuIds: [T4], workersMin: 1, workersMax: 2 };
+  const crashing = await core.createEndpoint(fields, key);
+  const workersOf = (id: string) => core.sql<{ id: string }[]>`SELECT id FROM worker WHERE endpoint_id = ${id} AND ended_at IS NULL`;
+  const [first] = await waitFor('its worker', async () => { const rows = await workersOf(crashing); return rows.length === 1 && rows; });
+  // As late in a series as its pause is long.
+  await core.sql`UPDATE worker SET failures = 8 WHERE id = ${first!.id}`;
+  agent.send({ workers: [{ workerId: first!.id, endpointId: crashing, state: WorkerState.UNHEALTHY, reason: 'boom' }] });
+  await waitFor('the crash', async () => (await core.sql`SELECT FROM worker WHERE id = ${first!.id} AND state = 'UNHEALTHY'`).length === 1);
+  await call(core.clients.endpoints, 'updateEndpoint', { endpoint: Endpoint.fromPartial({ id: crashing, workersMin: 2 }), updateMask: ['workers_min'] }, key);
+  await waitFor('the next to wait for the pause', async () => (
+    await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${crashing} AND throttled = 1`).length === 1);
+  const other = await core.createEndpoint({ ...fields, workersMin: 2 });
+  await waitFor('both workers of the other', async () => (await workersOf(other)).length === 2);
+  t.equal((await workersOf(crashing)).length, 1);
+  await core.updateEndpoint(other, { workersMin: 0, workersMax: 0 });
 });
 
 t.test('of another version, or long ago: forgotten; kept beyond the rows that are kept of ended workers', async (t) => {
