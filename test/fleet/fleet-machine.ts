@@ -12,6 +12,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import { Lease } from '../../gpu-agent/session/lease.ts';
 import { FleetImages } from './fleet-images.ts';
+import { FleetStarts } from './fleet-starts.ts';
 import { conflictsOf, isLeaving, nameOf, reportOf } from './fleet-worker.ts';
 import type { FleetMachineOptions, FleetWorker, FleetReport } from './fleet-worker.ts';
 import { draw } from './lengths.ts';
@@ -27,6 +28,7 @@ export class FleetMachine {
   /** What was told of workers that are gone, until core lists them no more: one that a list on its way still names must not start again. */
   readonly #gone = new Map<string, FleetReport>();
   readonly #images: FleetImages;
+  readonly #starts: FleetStarts;
   /** Outcomes that core has not acknowledged. */
   readonly #outcomes = new Map<string, AttemptOutcome>();
   readonly #timers = new Set<Timer>();
@@ -48,6 +50,7 @@ export class FleetMachine {
       this.#after(draw(options.lengths.pullMs, options.random) * options.slowness, done);
     };
     this.#images = new FleetImages(pull, () => this.#send({ containers: { engine: ENGINE, noEngineReason: '', images: this.#images.list } }));
+    this.#starts = new FleetStarts({ options, images: this.#images, after: (ms, what) => this.#after(ms, what) });
   }
 
   get id(): string {
@@ -210,23 +213,20 @@ export class FleetMachine {
   }
 
   #start({ workerId: id, endpointId, spec }: DesiredWorker): void {
-    const { lengths, random, slowness, crashShare, onFault } = this.#options;
     const worker: FleetWorker = {
       id, endpointId, gpuUuids: spec!.gpuUuids, concurrency: spec!.concurrency, state: WorkerState.INITIALIZING, held: new Map(), end: undefined,
       over: Promise.withResolvers(),
     };
     const others = conflictsOf(worker, this.#workers.values());
-    for (const { id: other } of others.filter((one) => !isLeaving(one))) onFault(`${id} is given a GPU of ${this.#options.id} that ${other} has`);
+    for (const { id: other } of others.filter((one) => !isLeaving(one))) this.#options.onFault(`${id} is given a GPU of ${this.#options.id} that ${other} has`);
     this.#workers.set(id, worker);
     this.counts.started += 1;
     this.#send({ workers: [reportOf(worker)] });
-    const fails = random.fraction() < crashShare;
     // As at an agent: who is to have a GPU waits for the end of whoever was told to end.
-    const free = Promise.all(others.map(({ over }) => over.promise));
-    this.#images.with(spec!.imageName, () => void free.then(() => this.#after(draw(lengths.startMs, random) * slowness, () => {
-      if (fails && this.#workers.get(id) === worker) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 3: out of memory', OutcomeKind.LOST);
-      this.#becomeReady(worker);
-    })));
+    this.#starts.begin(worker, { ...spec!, free: Promise.all(others.map(({ over }) => over.promise)) }, (crash) => {
+      if (crash === undefined) this.#becomeReady(worker);
+      else if (this.#workers.get(id) === worker) this.#kill(worker, WorkerState.UNHEALTHY, crash, OutcomeKind.LOST);
+    });
   }
 
   #take(assignment: Assignment): void {

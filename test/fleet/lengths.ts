@@ -11,6 +11,8 @@ export interface FleetLengths {
   /** Of an image that the machine has not. */
   pullMs: Quantiles;
   runMs: Quantiles;
+  /** So many times as fast as they were recorded: what an agent itself allows a start goes along. */
+  speed: number;
 }
 
 /**
@@ -21,6 +23,7 @@ export interface FleetLengths {
 export const HUNDREDTHS: FleetLengths = {
   startMs: [60, 110, 140, 170, 190, 220, 260, 320, 420, 700, 1_600], pullMs: [100, 220, 300, 380, 450, 540, 660, 850, 1_200, 2_000, 4_000],
   runMs: [10, 20, 35, 50, 70, 95, 125, 165, 230, 340, 600],
+  speed: 100,
 };
 
 /** One of them. */
