@@ -19,35 +19,45 @@ const LOOK_MS = 200;
 /** Of those whose first jobs come at once: room for a worker of each. */
 const AT_ONCE_WORKERS_EACH = 4;
 
-/** One line a figure. */
-export async function measureDecisions({ core, clients, rootKey, sql }: MeasuredCore, endpoints: number, seed: number): Promise<string> {
-  const parts = { addresses: () => [core().ready.address!], clients, rootKey, sql };
+/** One line a figure; with several replicas those of each, and of all. Each job is submitted to the next of them, and machines are at any. */
+export async function measureDecisions({ replicas, clients, rootKey, sql }: MeasuredCore, endpoints: number, seed: number): Promise<string> {
+  const cores = replicas();
+  const parts = { addresses: () => cores.map(({ core }) => core.ready.address!), clients, rootKey, sql };
   const fleet = new Fleet(parts, { seed, machines: MACHINES, endpoints, workers: MACHINES * 10, accounts: 10 });
+  const used = (): number[] => cores.map(({ core }) => cpuUs(core.pid));
   try {
     await fleet.join();
     await fleet.deploy();
-    const before = cpuUs(core().pid);
+    const before = used();
+    const idleFrom = performance.now();
     await pause(SECONDS * 1_000);
-    const idle = cpuUs(core().pid) - before;
-    const began = performance.now();
-    const from = cpuUs(core().pid);
-    const submitted: Promise<unknown>[] = [];
+    const idle = percents(before, used(), idleFrom);
+    const [from, began] = [used(), performance.now()];
+    const submitted: Promise<string[]>[] = [];
     for (let n = 0; n < SECONDS * JOBS_PER_SECOND; n += 1) {
-      submitted.push(fleet.submit([fleet.endpoints[(n * 7) % endpoints]!]));
+      submitted.push(fleet.submit([fleet.endpoints[(n * 7) % endpoints]!], {}, cores[n % cores.length]!.clients));
       await pause(Math.max(began + ((n + 1) * 1_000) / JOBS_PER_SECOND - performance.now(), 0));
     }
-    await Promise.all(submitted);
-    const seconds = (performance.now() - began) / 1_000;
-    const used = cpuUs(core().pid) - from;
-    const percent = (us: number, s: number): string => `${(us / 1e4 / s).toFixed(1)} % of a processor`;
+    const ids = (await Promise.all(submitted)).flat();
+    const busy = percents(from, used(), began);
+    const each = cores.length === 1 ? [] : await Promise.all(cores.map(async (_, place) => (
+      `· submitted to replica ${place + 1}: ${await untilDecided(sql, ids.filter((_id, n) => n % cores.length === place))}`)));
     return [
-      `${endpoints} sleeping endpoints: core takes ${percent(idle, SECONDS)}`,
-      `${JOBS_PER_SECOND} first jobs a second: ${percent(used, seconds)} in all, with their jobs, workers and sessions`,
-      await untilDecided(sql),
+      `${endpoints} sleeping endpoints: core takes ${idle}`,
+      `${JOBS_PER_SECOND} first jobs a second: ${busy} in all, with their jobs, workers and sessions`,
+      await untilDecided(sql), ...each,
     ].join('\n');
   } finally {
     fleet.stop();
   }
+}
+
+/** What processes took of a processor since then: of all, and of each where there are several. */
+function percents(before: readonly number[], after: readonly number[], sinceMs: number): string {
+  const seconds = (performance.now() - sinceMs) / 1_000;
+  const each = after.map((us, place) => (us - before[place]!) / 1e4 / seconds);
+  const all = `${each.reduce((sum, one) => sum + one, 0).toFixed(1)} % of a processor`;
+  return each.length === 1 ? all : `${all} (${each.map((one) => `${one.toFixed(1)} %`).join(', ')})`;
 }
 
 /** The same when so many get their first job at once: what each of them pays alone stands in the way of all. */
@@ -76,11 +86,13 @@ export async function measureAtOnce({ core, clients, rootKey, sql }: MeasuredCor
   }
 }
 
-async function untilDecided(sql: postgres.Sql): Promise<string> {
+/** `jobIds`: of these alone. */
+async function untilDecided(sql: postgres.Sql, jobIds?: readonly string[]): Promise<string> {
+  const only = jobIds === undefined ? sql`true` : sql`j.id = ANY(${[...jobIds]})`;
   const [row] = await sql<{ jobs: number; half: number; most: number; all: number }[]>`
     SELECT count(*)::int AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY ms)::int AS half, percentile_disc(0.95) WITHIN GROUP (ORDER BY ms)::int AS most,
       max(ms)::int AS all FROM (
       SELECT extract(epoch FROM min(l.decided_at) - j.submitted_at) * 1000 AS ms FROM job j JOIN scale_log l ON l.endpoint_id = j.endpoint_id
-        AND l.decided_at >= j.submitted_at AND l.target > 0 GROUP BY j.id, j.submitted_at) decided`;
+        AND l.decided_at >= j.submitted_at AND l.target > 0 WHERE ${only} GROUP BY j.id, j.submitted_at) decided`;
   return `from a job to its decision: half within ${row!.half} ms, 95 of 100 within ${row!.most} ms, all ${row!.jobs} within ${row!.all} ms`;
 }

@@ -143,9 +143,8 @@ export class Fleet {
     return { id, workersMax: fields.workersMax ?? 0, accountId, key, image };
   }
 
-  /** Submits jobs, in the order in which they are named. */
-  async submit(endpoints: readonly FleetEndpoint[], input: unknown = {}): Promise<string[]> {
-    const { clients } = this.#core;
+  /** Submits jobs, in the order in which they are named. `clients`: of the replica that is asked, where it matters which. */
+  async submit(endpoints: readonly FleetEndpoint[], input: unknown = {}, clients = this.#core.clients): Promise<string[]> {
     return many(endpoints, async ({ id: endpointId, key }) => (await call(clients.jobs, 'submitJob', {
       endpointId, requestId: '', kind: SubmitKind.ASYNC, input: Buffer.from(JSON.stringify(input)), webhook: '', policy: undefined, s3Config: undefined,
       waitMs: 0, idempotencyKey: '',

@@ -36,6 +36,7 @@ Simulates machines over the real session protocol against a real core and Postgr
   --statements <n>     print the n statements that PostgreSQL spent most on, too
   --profile <folder>   write what core's processor did there, for a browser's profiler
   --decisions <n>      instead: how soon a decision follows its condition at so many endpoints that sleep, and what that costs
+  --cores <n>          replicas of core there, to which jobs and machines are spread (default 1)
   --at-once <n>        instead: the same when so many endpoints get their first job at once
   --help               this text
 `;
@@ -169,7 +170,7 @@ async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    trace: option, target: option, decisions: option, 'at-once': option, statements: option, profile: option,
+    trace: option, target: option, decisions: option, cores: option, 'at-once': option, statements: option, profile: option,
     scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
@@ -199,7 +200,8 @@ async function main(): Promise<void> {
       return await printed(database, options, (core) => measureAtOnce(core, database.pid, positive('--at-once', atOnce, 500), seed));
     }
     if (values.decisions !== undefined) {
-      return await printed(database, options, (core) => measureDecisions(core, positive('--decisions', values.decisions, 1_000), seed));
+      const cores = positive('--cores', values.cores, 1);
+      return await printed(database, options, (core) => measureDecisions(core, positive('--decisions', values.decisions, 1_000), seed), cores);
     }
     for (const size of machines) {
       process.stderr.write(`· ${size} machines\n`);
@@ -212,9 +214,9 @@ async function main(): Promise<void> {
   if (rows.some(({ faults }) => faults !== 0)) process.exitCode = 1;
 }
 
-/** Prints what is measured at a core of its own. */
-async function printed(database: Database, { statements, profile }: Options, measure: (core: MeasuredCore) => Promise<string>): Promise<void> {
-  const measured = await startMeasured(database, profiling(profile));
+/** Prints what is measured at a core of its own, or several of them. */
+async function printed(database: Database, { statements, profile }: Options, measure: (core: MeasuredCore) => Promise<string>, cores = 1): Promise<void> {
+  const measured = await startMeasured(database, profiling(profile), cores);
   try {
     console.log(await measure(measured));
     if (statements > 0) console.log(await statementTable(measured.sql, statements));
@@ -228,7 +230,7 @@ function profiling(folder: string | undefined): string[] {
 }
 
 function recorded(name: keyof FleetLengths, file: string | undefined): Partial<FleetLengths> {
-  return file === undefined ? {} : { [name]: quantilesOf(readFileSync(file, 'utf8')) };
+  return file === undefined ? {} : { [name]: quantilesOf(readFileSync(file, 'utf8')), ...(name === 'startMs' && { speed: 1 }) };
 }
 
 function positive(name: string, text: string | undefined, fallback: number): number {

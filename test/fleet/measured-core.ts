@@ -5,11 +5,21 @@ import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import { Child } from '../bench/child.ts';
 import type { Database } from '../bench/database.ts';
 import { grpcClients } from '../helpers/grpc-clients.ts';
+import type { GrpcClients } from '../helpers/grpc-clients.ts';
 
 export type MeasuredCore = Awaited<ReturnType<typeof startMeasured>>;
 
-/** Starts it, with further options of Node. `restart` ends it and starts another at another address; `core` is the one that runs. */
-export async function startMeasured(database: Database, nodeOptions: readonly string[] = []) {
+/** One of several at one database. */
+export interface MeasuredReplica {
+  core: Child;
+  clients: GrpcClients;
+}
+
+/**
+ * Starts it, with further options of Node, and with so many replicas in all. `restart` ends the first and starts another at another address; `core` is the one
+ * that runs, `replicas` are all with clients of their own.
+ */
+export async function startMeasured(database: Database, nodeOptions: readonly string[] = [], cores = 1) {
   const name = `fleet_${randomBytes(4).toString('hex')}`;
   const admin = postgres(database.url, { max: 1, onnotice: () => undefined });
   await admin`CREATE DATABASE ${admin(name)}`;
@@ -22,15 +32,22 @@ export async function startMeasured(database: Database, nodeOptions: readonly st
   let core = await start();
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
   const clients = grpcClients(core.ready.address!);
+  const others: MeasuredReplica[] = [];
+  while (others.length < cores - 1) {
+    const other = await start();
+    others.push({ core: other, clients: grpcClients(other.ready.address!) });
+  }
   return {
-    core: () => core, sql, clients, rootKey,
+    core: () => core, sql, clients, rootKey, replicas: (): MeasuredReplica[] => [{ core, clients }, ...others],
     restart: async (): Promise<void> => {
       await core.stop();
       core = await start();
     },
     stop: async (): Promise<void> => {
-      clients.close();
-      await core.stop();
+      for (const { core: each, clients: own } of [{ core, clients }, ...others]) {
+        own.close();
+        await each.stop();
+      }
       await sql.end();
       await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
       await admin.end();
