@@ -21,7 +21,7 @@ export interface TrafficSpan {
 export const TRAFFIC_SPAN_MS = 10_000;
 export const TRAFFIC_KEPT_HOURS = 12;
 /** Bins of a histogram: up to some 12 days. */
-const BINS_MAX = 62;
+export const BINS_MAX = 62;
 
 /** What a scaler may know of traffic. */
 export interface TrafficSample {

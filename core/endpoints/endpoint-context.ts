@@ -7,7 +7,9 @@ import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 import type { ExplainContext } from './explain.ts';
 
-export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains' | 'releases'> {
+type OwnStores = 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains' | 'releases' | 'traffic';
+
+export interface EndpointContext extends Pick<Stores, OwnStores> {
   sealer: Sealer;
   cannotRun: CannotRun;
   refusals: ExplainContext['refusals'];

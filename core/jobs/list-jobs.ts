@@ -7,6 +7,8 @@ const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
 /** With a page it is still a whole number of PostgreSQL. */
 const OFFSET_MAX = 2_000_000_000;
+/** The last millisecond that contracts can say, of the year 9999. */
+const TIME_MS_MAX = 253_402_300_799_999;
 
 export class ListJobs {
   readonly #jobs: Stores['jobs'];
@@ -15,12 +17,22 @@ export class ListJobs {
     this.#jobs = jobs;
   }
 
-  /** A page; a limit of 0 is 100. INVALID_REQUEST: offset or limit out of range. */
+  /** A page; a limit of 0 is 100. INVALID_REQUEST: offset, limit or a time out of range, or times out of order. */
   async list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
-    const { state, oldestFirst, longest, after, offset } = page;
+    const { state, oldestFirst, longest, submitted, after, offset } = page;
     const limit = page.limit === 0 ? LIMIT_DEFAULT : page.limit;
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) throw new DomainError('INVALID_REQUEST', `limit must be from 1 to ${LIMIT_MAX}`);
     if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX) throw new DomainError('INVALID_REQUEST', `offset must be from 0 to ${OFFSET_MAX}`);
-    return await this.#jobs.list(endpointId, { state, oldestFirst, longest, after, offset, limit });
+    if (submitted) checkTimes(submitted);
+    return await this.#jobs.list(endpointId, { state, oldestFirst, longest, submitted, after, offset, limit });
+  }
+}
+
+function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['submitted']>): void {
+  for (const [name, ms] of [['submitted_from', fromMs], ['submitted_until', untilMs]] as const) {
+    if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
+  }
+  if (fromMs !== undefined && untilMs !== undefined && untilMs <= fromMs) {
+    throw new DomainError('INVALID_REQUEST', 'submitted_until must be after submitted_from');
   }
 }

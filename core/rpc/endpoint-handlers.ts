@@ -13,6 +13,7 @@ import { explainEndpoint, listDecisions, listReleases } from '../endpoints/expla
 import type { Release } from '../store/release-store.ts';
 import type { CallRate } from './call-rate.ts';
 import { decisionToMessage, endpointExplanationToMessage, sightOf } from './explain-messages.ts';
+import { jobTimesHandler } from './job-times-handler.ts';
 import { whatIfToMessage } from './what-if-messages.ts';
 import { changeFromMessage, endpointToMessage, endpointRequestFromMessage } from './endpoint-messages.ts';
 import { reasonFor } from './job-messages.ts';
@@ -28,9 +29,8 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
   const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
     const ids = endpoints.map(({ id }) => id);
     const [throttled, nowhere] = await Promise.all([context.scales.refusals(ids), context.cannotRun.of(ids)]);
-    const operator = scope === 'ROOT';
     return endpoints.map((endpoint) => endpointToMessage(endpoint, {
-      throttledReason: reasonFor(throttled.get(endpoint.id), operator), cannotRunReason: reasonFor(nowhere.get(endpoint.id), operator),
+      throttledReason: reasonFor(throttled.get(endpoint.id), scope === 'ROOT'), cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT'),
     }));
   };
   /** An answer to a change: what can run nowhere is told at once. */
@@ -39,6 +39,7 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
     return endpointToMessage(endpoint, { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') });
   };
   return {
+    ...jobTimesHandler(access, context, lists),
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       return { endpoint: await changed(await createEndpoint(context, actor, endpointRequestFromMessage(request)), actor.caller) };

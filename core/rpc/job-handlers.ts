@@ -14,7 +14,7 @@ import { explainJob } from '../endpoints/explain.ts';
 import type { ExplainContext } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
-import { healthToMessage, jobToMessage, spanFromMessage, stateFromMessage, webhookToMessage } from './job-messages.ts';
+import { healthToMessage, jobToMessage, selectionFromMessage, webhookToMessage } from './job-messages.ts';
 import { positionFromToken, positionToken } from './paging.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
@@ -87,11 +87,9 @@ export function createJobHandlers({ calls, explains, logs, access, checks, traci
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { removed: await calls.purge(endpointId) };
       }),
-      listJobs: unary(logger, async ({ endpointId, state, offset, limit, pageToken, oldestFirst, longest }, apiKey) => {
+      listJobs: unary(logger, async ({ endpointId, pageToken, ...request }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        const order = { oldestFirst, longest: spanFromMessage(longest) };
-        const selection = { state: stateFromMessage(state), ...order, after: positionFromToken(pageToken), offset, limit };
-        const page = await calls.list(endpointId, selection);
+        const page = await calls.list(endpointId, { ...selectionFromMessage(request), after: positionFromToken(pageToken) });
         return { jobs: page.jobs.map(jobToMessage), total: page.total, totalCapped: page.totalCapped, nextPageToken: positionToken(page.next) };
       }),
       explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {

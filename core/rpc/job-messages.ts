@@ -2,7 +2,7 @@
 import { JobState as WireState, S3Config, SubmitKind as WireKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job as WireJob } from '../../proto/gen/slipway/v1/job.ts';
 import { JobSpan, WebhookDeliveryState } from '../../proto/gen/slipway/v1/job_service.ts';
-import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest, WebhookDelivery } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { GetHealthResponse, ListJobsRequest, ReadChunksResponse, SubmitJobRequest, WebhookDelivery } from '../../proto/gen/slipway/v1/job_service.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
 import { recordedTrace } from '../runtime/trace.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -72,16 +72,14 @@ export function webhookToMessage(jobId: string, record: WebhookCallRecord): Webh
   };
 }
 
-/** A state to list; undefined = all. INVALID_REQUEST: a number that is no state. */
-export function stateFromMessage(state: WireState): JobState | undefined {
+/** Which jobs to list, in what order. INVALID_REQUEST: a number that is no state or no span. */
+export function selectionFromMessage(
+  { state, oldestFirst, longest = JobSpan.UNSPECIFIED, submittedFrom, submittedUntil, offset, limit }: Omit<ListJobsRequest, 'endpointId' | 'pageToken'>,
+): JobListRequest {
   if (!(state in STATE_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${state} is no state of a job`);
-  return STATE_FROM_WIRE[state];
-}
-
-/** A span that jobs are ordered by; undefined = none. INVALID_REQUEST: a number that is no span. */
-export function spanFromMessage(span: JobSpan = JobSpan.UNSPECIFIED): JobListRequest['longest'] {
-  if (!(span in SPAN_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${span} is no span of a job`);
-  return SPAN_FROM_WIRE[span];
+  if (!(longest in SPAN_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${longest} is no span of a job`);
+  const submitted = submittedFrom || submittedUntil ? { fromMs: submittedFrom?.getTime(), untilMs: submittedUntil?.getTime() } : undefined;
+  return { state: STATE_FROM_WIRE[state], oldestFirst, longest: SPAN_FROM_WIRE[longest], submitted, offset, limit };
 }
 
 /** A submission. INVALID_REQUEST: no kind, or a wait out of range. */

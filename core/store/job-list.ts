@@ -6,6 +6,8 @@
 import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
 import type { Fragment, Sql } from './database.ts';
+import { positionsOf, submittedWithin } from './job-range.ts';
+import type { SubmittedWithin } from './job-range.ts';
 import { jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
@@ -16,6 +18,8 @@ export interface JobListRequest {
   oldestFirst: boolean;
   /** Of the first 1,000 in that order those first of which this is the longest. */
   longest?: 'delay' | 'execution' | undefined;
+  /** Only jobs of that time. */
+  submitted?: SubmittedWithin | undefined;
   /** Only jobs behind this place in the list: `next` of the page before. Undefined: from the first. */
   after?: number | undefined;
   /** Jobs to skip. Costs as much as reading them. */
@@ -50,14 +54,19 @@ const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
 
 /** Reads a page; on the hot pool, whose plans are the indexes. */
 export async function listJobs(sql: Sql, endpointId: string, request: JobListRequest): Promise<JobListPage> {
-  const { state, oldestFirst, longest, after, offset, limit } = request;
-  const parts = (state ? [state] : Object.keys(PARTS) as JobState[]).flatMap((name) => PARTS[name](sql));
+  const { state, oldestFirst, longest, submitted, after, offset, limit } = request;
+  const states = state ? [state] : Object.keys(PARTS) as JobState[];
+  // Of those that run an index has another order, and they are few.
+  const ordered = states.filter((name) => name !== 'IN_PROGRESS').flatMap((name) => PARTS[name](sql));
+  const positions = submitted && await positionsOf(sql, endpointId, ordered, submitted);
+  const within = positions ? sql`AND position >= ${positions.low} AND position < ${positions.high} ${submittedWithin(sql, submitted)}` : sql``;
+  const parts = states.flatMap((name) => PARTS[name](sql));
   const order = oldestFirst ? sql`position` : sql`position DESC`;
   const behind = (place: number | undefined): Fragment => (
     oldestFirst ? sql`position > ${place ?? Number.MIN_SAFE_INTEGER}` : sql`position < ${place ?? Number.MAX_SAFE_INTEGER}`
   );
   const first = (many: number, place: number | undefined): Fragment => parts.map((part) => sql`
-    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} AND expires_at > now()
+    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} ${within} AND expires_at > now()
       ORDER BY ${order} LIMIT ${many}::int)`).reduce((all, part) => sql`${all} UNION ALL ${part}`);
   // Where a page begins that is ordered by a span: so many jobs are before it.
   const skipped = longest ? Math.min(ORDERED_MAX, offset + (after ?? 0)) : offset;

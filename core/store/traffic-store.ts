@@ -1,5 +1,6 @@
 /** What went on at endpoints: written by each replica, read by the SLO scaler and for what-if questions. */
-import { TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
+import type { TimesCounted } from '../domain/job-times.ts';
+import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
 import type { TrafficSpan } from '../domain/traffic.ts';
 import type { Recorded, RecordedDecision } from '../domain/what-if.ts';
 import type { Database } from './database.ts';
@@ -52,6 +53,18 @@ export class TrafficStore {
     return { spans, decisions, workers, startsMs: facts?.starts ?? [], slots: facts?.slots ?? 1, gpus: facts?.gpus ?? 0 };
   }
 
+  /** How long jobs waited and ran in the last `spanMs` milliseconds, counted by steps that begin at whole multiples of `stepMs`; empty ones are left out. */
+  async times(endpointId: string, spanMs: number, stepMs: number): Promise<{ sinceMs: number; steps: TimesCounted[] }> {
+    const { sql } = this.#database;
+    const since = sql`now() - ${spanMs}::float8 * interval '1 ms'`;
+    const [now] = await sql<[{ sinceMs: number }]>`SELECT floor(date_part('epoch', ${since}) * 1000) AS "sinceMs"`;
+    const steps = await sql<TimesCounted[]>`
+      SELECT floor(date_part('epoch', ended_at) * 1000 / ${stepMs}::float8) * ${stepMs}::float8 AS "startMs",
+        ${sql.unsafe(binSums('waits'))} AS waits, ${sql.unsafe(binSums('executions'))} AS executions
+      FROM endpoint_traffic WHERE endpoint_id = ${endpointId} AND ended_at > ${since} AND executed > 0 GROUP BY 1 ORDER BY 1`;
+    return { sinceMs: now.sinceMs, steps: steps.map(({ startMs, waits, executions }) => ({ startMs, waits, executions })) };
+  }
+
   /** Deletes up to `limit` spans that are old. Number of them. */
   async reap(limit: number): Promise<number> {
     const { sql } = this.#database;
@@ -60,4 +73,9 @@ export class TrafficStore {
         SELECT ctid FROM endpoint_traffic WHERE ended_at < now() - ${TRAFFIC_KEPT_HOURS}::int * interval '1 h' ORDER BY ended_at LIMIT ${limit})`;
     return rows.count;
   }
+}
+
+/** Histograms of many rows as one. Bin by bin: what is unnested is a row for each of them, and takes several times as long. */
+function binSums(column: string): string {
+  return `ARRAY[${Array.from({ length: BINS_MAX }, (_, bin) => `coalesce(sum(${column}[${bin + 1}]), 0)`).join(', ')}]`;
 }

@@ -20,6 +20,8 @@ const STATES = new Map<string, JobState>([
   ['TIMED_OUT', JobState.TIMED_OUT],
 ]);
 
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+
 interface Order {
   oldestFirst: boolean;
   longest: JobSpan;
@@ -34,7 +36,7 @@ const ORDERS = new Map<string, Order>([
 
 /**
  * The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six), `order` (one of ORDERS, default `newest`), `cursor`
- * (`nextCursor` of the page before).
+ * (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601).
  */
 export function requests({ jobs, answers }: JobParts): JobHandler {
   return async (request, reply) => {
@@ -42,7 +44,8 @@ export function requests({ jobs, answers }: JobParts): JobHandler {
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
     const state = stateOf((request.query as Record<string, unknown>)['status']);
     const pageToken = cursorOf(request.query);
-    const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken, ...orderOf(request.query) };
+    const times = { submittedFrom: timeOf(request.query, 'submittedFrom'), submittedUntil: timeOf(request.query, 'submittedUntil') };
+    const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken, ...orderOf(request.query), ...times };
     const { answer: page } = await answers.hold(request, reply, {
       read: () => jobs.list(request.caller.apiKey, selection),
       bytesOf: (found) => found.jobs.reduce((bytes, job) => bytes + RECORD_BYTES + jobBytes(job), 0),
@@ -65,6 +68,15 @@ function orderOf(query: unknown): Order {
   const known = ORDERS.get(order === '' ? 'newest' : String(order));
   if (!known) throw new CoreError('INVALID_REQUEST', `"order" must be one of ${[...ORDERS.keys()].join(', ')}.`);
   return known;
+}
+
+/** Without its zone a time would be another one at each place. */
+function timeOf(query: unknown, name: string): Date | undefined {
+  const { [name]: text = '' } = query as Record<string, unknown>;
+  if (text === '') return undefined;
+  const time = new Date(typeof text === 'string' && TIME.test(text) ? text : Number.NaN);
+  if (Number.isNaN(time.getTime())) throw new CoreError('INVALID_REQUEST', `"${name}" must be one ISO 8601 time with its zone, as 2026-01-31T12:00:00Z.`);
+  return time;
 }
 
 function stateOf(word: unknown): JobState {

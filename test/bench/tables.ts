@@ -98,6 +98,10 @@ const SCENARIOS: Scenario[] = [
   ['look at the queue by a submission', 5, ({ stores }) => one(stores.counts.queued([ENDPOINT]))],
   ['list of 100', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: undefined, oldestFirst: false, offset: 0, limit: 100 }))],
   ['list of 100 FAILED', 5, ({ stores }) => one(stores.jobs.list(ENDPOINT, { state: 'FAILED', oldestFirst: false, offset: 0, limit: 100 }))],
+  ['list of 100 of a minute, ten minutes ago', 5, ({ stores }) => {
+    const submitted = { fromMs: systemClock.nowMs() - 660_000, untilMs: systemClock.nowMs() - 600_000 };
+    return one(stores.jobs.list(ENDPOINT, { state: undefined, oldestFirst: false, submitted, offset: 0, limit: 100 }));
+  }],
   ['reaping', 5, async ({ stores }) => (await stores.deletions.reapExpired(1_000)).deleted.length],
 ];
 

@@ -193,6 +193,24 @@ t.test('GET /requests, oldest first', async (t) => {
   for (const order of ['up', 'oldest&order=newest']) t.equal((await listed.call('GET', `/requests?order=${order}`)).status, 400, order);
 });
 
+t.test('GET /requests, submitted within a time', async (t) => {
+  const listed = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i += 1) ids.push(await listed.run({ number: i }));
+  // Some were submitted at the same millisecond.
+  for (const [place, id] of ids.entries()) {
+    await rows.sql`UPDATE job SET submitted_at = timestamptz '2026-01-31 12:00:00+00' + ${place}::int * interval '1 minute' WHERE id = ${id}`;
+  }
+  const within = async (query: string) => {
+    const { requests, total } = (await listed.call('GET', `/requests?${query}`)).json as unknown as { requests: { id: string }[]; total: number };
+    return { ids: requests.map(({ id }) => id), total };
+  };
+  t.same(await within('submittedFrom=2026-01-31T12:01:00Z'), { ids: [ids[2], ids[1]], total: 2 }, 'from a moment on');
+  t.same(await within('submittedUntil=2026-01-31T13:01:00%2B01:00'), { ids: [ids[0]], total: 1 }, 'before a moment, of another zone');
+  t.same(await within('submittedFrom=2026-01-31T12:00:30Z&submittedUntil=2026-01-31T12:01:30.5Z&status=IN_QUEUE'), { ids: [ids[1]], total: 1 });
+  t.same(await within('submittedFrom=2026-01-31T12:03:00Z&order=oldest'), { ids: [], total: 0 });
+});
+
 t.test('a double slash in the path is one', async (t) => {
   const id = await parked.run({});
   const answer = await system.request('GET', `/v2//${parked.id}/status/${id}`);

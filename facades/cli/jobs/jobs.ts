@@ -5,7 +5,7 @@ import type { Job } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { endpointIdOf } from '../endpoints/find-endpoint.ts';
-import { oneOf, span, wholeNumber } from '../option-values.ts';
+import { oneOf, span, time, wholeNumber } from '../option-values.ts';
 import { count } from '../output/words.ts';
 import { followLogs } from './job-logs.ts';
 import type { LogOptions } from './job-logs.ts';
@@ -23,6 +23,8 @@ interface ListOptions extends EndpointOption {
   limit: number;
   offset: number;
   oldestFirst?: boolean;
+  from?: Date;
+  to?: Date;
 }
 
 const STATES = {
@@ -73,12 +75,18 @@ function addReads(jobs: Command, cli: Cli): void {
   }).option(...ENDPOINT).option('-w, --wait', 'wait for the end, as jobs run does')
     .action((jobId: string, options: EndpointOption & { wait?: boolean }) => showStatus(cli, jobId, options));
   addCommand(jobs, {
-    usage: 'list', description: 'List jobs, newest first.', examples: ['jobs list', 'jobs list --oldest-first', 'jobs list --status failed --limit 100 --json'],
+    usage: 'list', description: 'List jobs, newest first.',
+    examples: [
+      'jobs list', 'jobs list --oldest-first', 'jobs list --status failed --limit 100 --json',
+      'jobs list --from 2026-01-31T12:00:00Z --to 2026-01-31T12:30:00Z',
+    ],
   }).option(...ENDPOINT)
     .option('--status <status>', `only ${Object.keys(STATES).join(', ')}`, oneOf(STATES))
     .option('--limit <number>', `at most this many, 1 to ${LIST_LIMIT_MAX}`, wholeNumber(1, LIST_LIMIT_MAX), LIST_LIMIT)
     .option('--offset <number>', 'how many jobs to skip', wholeNumber(), 0)
     .option('--oldest-first', 'begin with the oldest')
+    .option('--from <time>', 'only those submitted from then on: a date or an ISO 8601 time', time)
+    .option('--to <time>', 'only those submitted before then: a date or an ISO 8601 time', time)
     .action((options: ListOptions) => listJobs(cli, options));
   addCommand(jobs, {
     usage: 'logs <job>', description: 'Show what a job streamed and what its worker wrote. With -f go on until the job ends.',
@@ -115,9 +123,10 @@ async function showStatus(cli: Cli, jobId: string, { endpoint, wait }: EndpointO
   show(cli, job!);
 }
 
-async function listJobs(cli: Cli, { endpoint, status: state = JobState.UNSPECIFIED, limit, offset, oldestFirst = false }: ListOptions): Promise<void> {
+async function listJobs(cli: Cli, { endpoint, status: state = JobState.UNSPECIFIED, limit, offset, ...options }: ListOptions): Promise<void> {
   const endpointId = await endpointIdOf(cli, endpoint);
-  const request = { endpointId, state, offset, limit, pageToken: '', oldestFirst };
+  const { oldestFirst = false, from: submittedFrom, to: submittedUntil } = options;
+  const request = { endpointId, state, offset, limit, pageToken: '', oldestFirst, submittedFrom, submittedUntil };
   const { jobs, total, totalCapped, nextPageToken } = await cli.core.jobs.call((client) => client.listJobs, request);
   const { output } = cli;
   const hasMore = nextPageToken !== '';

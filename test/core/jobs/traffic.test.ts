@@ -4,6 +4,7 @@ import { binOf, quantileOf } from '../../../core/domain/traffic.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openStorage } from '../../../core/store/storage.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 
 t.setTimeout(120_000);
@@ -28,6 +29,59 @@ t.test('jobs and starts are counted', async (t) => {
   await core.sql`UPDATE endpoint_traffic SET ended_at = ended_at - interval '13 hours'`;
   t.ok(await storage.stores.traffic.reap(100) >= 1);
   t.same(await seen(), { arrived: null, executed: null, executions: null, waits: null });
+});
+
+t.test('how long jobs waited and ran, in all and by steps', async (t) => {
+  const core = await startReplicas(t);
+  const endpointId = await core.createEndpoint({});
+  const { endpoints } = core.clients;
+  const times = (spanMs: number) => call(endpoints, 'getJobTimes', { endpointId, spanMs }, core.key);
+  const nothing = { total: { delay: { count: 0, p99Ms: 0 }, execution: { count: 0, p50Ms: 0 } }, steps: [], stepMs: 60_000 };
+  t.match(await times(0), nothing, 'an hour, in which nothing was');
+  /** So many jobs of a length each, as the meter counts them; low priority waits are not told. */
+  const ended = async (secondsAgo: number, lengthsMs: number[], waitsMs: number[]): Promise<void> => {
+    const counted = (spans: number[]): number[] => {
+      const bins: number[] = new Array<number>(Math.max(...spans.map(binOf)) + 1).fill(0);
+      for (const ms of spans) bins[binOf(ms)]! += 1;
+      return bins;
+    };
+    await core.sql`
+      INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
+      VALUES (${endpointId}, now() - ${secondsAgo}::int * interval '1 s', 10000, 0, ${lengthsMs.length}, 0, ${counted(lengthsMs)}, ${counted(waitsMs)})`;
+  };
+  const hundred = Array.from({ length: 100 }, (_, n) => n + 1);
+  await ended(30 * 60, hundred.map((n) => n * 1_000), hundred.map(() => 3));
+  await ended(30 * 60, hundred.map((n) => n * 1_000), [500]);
+  await ended(10, [20, 20, 20], [40_000]);
+  const { total, steps, stepMs } = await times(3_600_000);
+  t.equal(stepMs, 60_000);
+  t.equal(steps.length, 2, 'the steps in which any ended');
+  const [first, last] = steps;
+  t.ok(first!.startTime!.getTime() % 60_000 === 0 && last!.startTime! > first!.startTime!);
+  /** To half an octave: that of a bin. */
+  const near = (found: number, wanted: number): boolean => found > wanted / 1.42 && found < wanted * 1.42;
+  const { count, p50Ms, p95Ms, p99Ms } = first!.execution!;
+  t.ok(count === 200 && near(p50Ms, 50_000) && near(p95Ms, 95_000) && near(p99Ms, 99_000) && p50Ms < p95Ms && p95Ms <= p99Ms, `${p50Ms} ${p95Ms} ${p99Ms}`);
+  t.ok(first!.delay!.count === 101 && near(first!.delay!.p95Ms, 3), 'two replicas, or two rows of one, are one');
+  t.ok(near(last!.execution!.p50Ms, 20) && near(last!.delay!.p50Ms, 40_000));
+  t.match([total!.execution!.count, total!.delay!.count], [203, 102]);
+  t.equal((await times(60_000)).total!.execution!.count, 3, 'no further back than one asks');
+  t.ok((await times(43_200_000)).steps.length === 2);
+  for (const spanMs of [1, 59_999, 43_200_001, -1]) await t.rejects(times(spanMs), /must be from 60000 to 43200000/, String(spanMs));
+});
+
+t.test('twelve hours of three replicas are summed up in the database, and come as no more than the steps', async (t) => {
+  const core = await startReplicas(t);
+  const endpointId = await core.createEndpoint({});
+  await core.sql`
+    INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
+    SELECT ${endpointId}, now() - i * interval '10 s', 10000, 30000, 30000, 0, array_fill(1000, ARRAY[30]), array_fill(1000, ARRAY[30])
+    FROM generate_series(1, 4319) AS i, generate_series(1, 3)`;
+  const before = performance.now();
+  const { total, steps } = await call(core.clients.endpoints, 'getJobTimes', { endpointId, spanMs: 43_200_000 }, core.key);
+  t.ok(steps.length >= 60 && steps.length <= 61, `${steps.length} steps`);
+  t.equal(total!.execution!.count, 4_319 * 3 * 30_000);
+  t.comment(`${Math.round(performance.now() - before)} ms`);
 });
 
 t.test('a histogram gives lengths back to half an octave', async (t) => {

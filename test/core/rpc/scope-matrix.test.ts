@@ -166,6 +166,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['EndpointService/GetEndpoint', 'endpoint: read', () => about(served, { id: served })],
   ['EndpointService/ListEndpoints', 'account: read', plain()],
   ['EndpointService/Explain', 'jobs: read', () => about(served, { endpointId: served })],
+  ['EndpointService/GetJobTimes', 'jobs: read', () => about(served, { endpointId: served })],
   ['EndpointService/ListDecisions', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/ListReleases', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/WhatIf', 'endpoint: read', () => about(served, { endpoint: Endpoint.fromPartial({ id: served }) })],

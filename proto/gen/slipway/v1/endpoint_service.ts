@@ -257,6 +257,52 @@ export interface ListReleasesResponse {
   releases: Release[];
 }
 
+/** Which times. */
+export interface GetJobTimesRequest {
+  /** The endpoint. */
+  endpointId: string;
+  /** How far back from now, in milliseconds: 60,000 (a minute) to 43,200,000 (12 hours). Default: 3,600,000 (an hour). */
+  spanMs: number;
+}
+
+/** How long jobs waited and ran. */
+export interface GetJobTimesResponse {
+  /** All of them together. */
+  total:
+    | JobTimes
+    | undefined;
+  /** By steps of time, at most 61, the oldest first; those in which no execution ended are left out. */
+  steps: JobTimes[];
+  /** How long a step is, in milliseconds. */
+  stepMs: number;
+}
+
+/** Times of the jobs whose execution ended in a stretch of time, whatever it came to. */
+export interface JobTimes {
+  /** When the stretch begins. */
+  startTime:
+    | Date
+    | undefined;
+  /** From the submission to the start of the latest attempt; of jobs without low priority. */
+  delay:
+    | Percentiles
+    | undefined;
+  /** Of the latest attempt. */
+  execution: Percentiles | undefined;
+}
+
+/** Lengths that so many of a hundred did not exceed, in milliseconds; 0 where nothing was counted. */
+export interface Percentiles {
+  /** How many were counted. */
+  count: number;
+  /** Half of them took no longer. */
+  p50Ms: number;
+  /** 95 of 100. */
+  p95Ms: number;
+  /** 99 of 100. */
+  p99Ms: number;
+}
+
 function createBaseCreateEndpointRequest(): CreateEndpointRequest {
   return { endpoint: undefined, requestId: "", workersMax: undefined, retryLimit: undefined };
 }
@@ -1937,6 +1983,328 @@ export const ListReleasesResponse: MessageFns<ListReleasesResponse> = {
   },
 };
 
+function createBaseGetJobTimesRequest(): GetJobTimesRequest {
+  return { endpointId: "", spanMs: 0 };
+}
+
+export const GetJobTimesRequest: MessageFns<GetJobTimesRequest> = {
+  encode(message: GetJobTimesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.spanMs !== 0) {
+      writer.uint32(16).int64(message.spanMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobTimesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobTimesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.spanMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetJobTimesRequest>): GetJobTimesRequest {
+    return GetJobTimesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetJobTimesRequest>): GetJobTimesRequest {
+    const message = createBaseGetJobTimesRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.spanMs = object.spanMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetJobTimesResponse(): GetJobTimesResponse {
+  return { total: undefined, steps: [], stepMs: 0 };
+}
+
+export const GetJobTimesResponse: MessageFns<GetJobTimesResponse> = {
+  encode(message: GetJobTimesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.total !== undefined) {
+      JobTimes.encode(message.total, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.steps) {
+      JobTimes.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.stepMs !== 0) {
+      writer.uint32(24).int64(message.stepMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobTimesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobTimesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.total = JobTimes.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.steps.push(JobTimes.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.stepMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetJobTimesResponse>): GetJobTimesResponse {
+    return GetJobTimesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetJobTimesResponse>): GetJobTimesResponse {
+    const message = createBaseGetJobTimesResponse();
+    message.total = (object.total !== undefined && object.total !== null)
+      ? JobTimes.fromPartial(object.total)
+      : undefined;
+    message.steps = object.steps?.map((e) => JobTimes.fromPartial(e)) || [];
+    message.stepMs = object.stepMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseJobTimes(): JobTimes {
+  return { startTime: undefined, delay: undefined, execution: undefined };
+}
+
+export const JobTimes: MessageFns<JobTimes> = {
+  encode(message: JobTimes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(10).fork()).join();
+    }
+    if (message.delay !== undefined) {
+      Percentiles.encode(message.delay, writer.uint32(18).fork()).join();
+    }
+    if (message.execution !== undefined) {
+      Percentiles.encode(message.execution, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobTimes {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobTimes();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.delay = Percentiles.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.execution = Percentiles.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobTimes>): JobTimes {
+    return JobTimes.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobTimes>): JobTimes {
+    const message = createBaseJobTimes();
+    message.startTime = object.startTime ?? undefined;
+    message.delay = (object.delay !== undefined && object.delay !== null)
+      ? Percentiles.fromPartial(object.delay)
+      : undefined;
+    message.execution = (object.execution !== undefined && object.execution !== null)
+      ? Percentiles.fromPartial(object.execution)
+      : undefined;
+    return message;
+  },
+};
+
+function createBasePercentiles(): Percentiles {
+  return { count: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0 };
+}
+
+export const Percentiles: MessageFns<Percentiles> = {
+  encode(message: Percentiles, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.count !== 0) {
+      writer.uint32(8).int64(message.count);
+    }
+    if (message.p50Ms !== 0) {
+      writer.uint32(16).int64(message.p50Ms);
+    }
+    if (message.p95Ms !== 0) {
+      writer.uint32(24).int64(message.p95Ms);
+    }
+    if (message.p99Ms !== 0) {
+      writer.uint32(32).int64(message.p99Ms);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Percentiles {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePercentiles();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.count = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.p50Ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.p95Ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.p99Ms = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Percentiles>): Percentiles {
+    return Percentiles.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Percentiles>): Percentiles {
+    const message = createBasePercentiles();
+    message.count = object.count ?? 0;
+    message.p50Ms = object.p50Ms ?? 0;
+    message.p95Ms = object.p95Ms ?? 0;
+    message.p99Ms = object.p99Ms ?? 0;
+    return message;
+  },
+};
+
 /** Endpoints of the caller's account. Another account's endpoint is NOT_FOUND. */
 export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
@@ -2064,6 +2432,19 @@ export const EndpointServiceService = {
     responseSerialize: (value: WhatIfResponse): Buffer => Buffer.from(WhatIfResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WhatIfResponse => WhatIfResponse.decode(value),
   },
+  /**
+   * How long its jobs waited and ran in the last minutes to hours, as percentiles, in all and by steps of time. For keys that may read its jobs. Made of
+   * what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth. INVALID_ARGUMENT: span_ms is out of range.
+   */
+  getJobTimes: {
+    path: "/slipway.v1.EndpointService/GetJobTimes" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetJobTimesRequest): Buffer => Buffer.from(GetJobTimesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetJobTimesRequest => GetJobTimesRequest.decode(value),
+    responseSerialize: (value: GetJobTimesResponse): Buffer => Buffer.from(GetJobTimesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetJobTimesResponse => GetJobTimesResponse.decode(value),
+  },
 } as const;
 
 export interface EndpointServiceServer extends UntypedServiceImplementation {
@@ -2097,6 +2478,11 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
    * RESOURCE_EXHAUSTED: the account asks too much of this at once.
    */
   whatIf: handleUnaryCall<WhatIfRequest, WhatIfResponse>;
+  /**
+   * How long its jobs waited and ran in the last minutes to hours, as percentiles, in all and by steps of time. For keys that may read its jobs. Made of
+   * what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth. INVALID_ARGUMENT: span_ms is out of range.
+   */
+  getJobTimes: handleUnaryCall<GetJobTimesRequest, GetJobTimesResponse>;
 }
 
 export interface EndpointServiceClient extends Client {
@@ -2269,6 +2655,25 @@ export interface EndpointServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: WhatIfResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * How long its jobs waited and ran in the last minutes to hours, as percentiles, in all and by steps of time. For keys that may read its jobs. Made of
+   * what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth. INVALID_ARGUMENT: span_ms is out of range.
+   */
+  getJobTimes(
+    request: GetJobTimesRequest,
+    callback: (error: ServiceError | null, response: GetJobTimesResponse) => void,
+  ): ClientUnaryCall;
+  getJobTimes(
+    request: GetJobTimesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetJobTimesResponse) => void,
+  ): ClientUnaryCall;
+  getJobTimes(
+    request: GetJobTimesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetJobTimesResponse) => void,
   ): ClientUnaryCall;
 }
 

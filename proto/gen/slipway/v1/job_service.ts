@@ -435,7 +435,18 @@ export interface ListJobsRequest {
    * all jobs in that order, for every change of a job would have to write to it. What is submitted meanwhile may shift such pages.
    * Absent: none.
    */
-  longest?: JobSpan | undefined;
+  longest?:
+    | JobSpan
+    | undefined;
+  /**
+   * Only jobs that were submitted at or after this time; one that was retried counts from then, as near as the jobs queued beside it tell.
+   * Absent: from the first.
+   */
+  submittedFrom?:
+    | Date
+    | undefined;
+  /** Only those from before this time, which must be after submitted_from. Absent: to the last. */
+  submittedUntil?: Date | undefined;
 }
 
 /** A page of jobs. */
@@ -2963,7 +2974,17 @@ export const PurgeQueueResponse: MessageFns<PurgeQueueResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { endpointId: "", state: 0, offset: 0, limit: 0, pageToken: "", oldestFirst: false, longest: undefined };
+  return {
+    endpointId: "",
+    state: 0,
+    offset: 0,
+    limit: 0,
+    pageToken: "",
+    oldestFirst: false,
+    longest: undefined,
+    submittedFrom: undefined,
+    submittedUntil: undefined,
+  };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -2988,6 +3009,12 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     if (message.longest !== undefined) {
       writer.uint32(56).int32(message.longest);
+    }
+    if (message.submittedFrom !== undefined) {
+      Timestamp.encode(toTimestamp(message.submittedFrom), writer.uint32(66).fork()).join();
+    }
+    if (message.submittedUntil !== undefined) {
+      Timestamp.encode(toTimestamp(message.submittedUntil), writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -3061,6 +3088,22 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             message.longest = reader.int32() as any;
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.submittedFrom = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.submittedUntil = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3085,6 +3128,8 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     message.pageToken = object.pageToken ?? "";
     message.oldestFirst = object.oldestFirst ?? false;
     message.longest = object.longest ?? undefined;
+    message.submittedFrom = object.submittedFrom ?? undefined;
+    message.submittedUntil = object.submittedUntil ?? undefined;
     return message;
   },
 };

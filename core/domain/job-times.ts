@@ -1,0 +1,58 @@
+/** How long jobs of an endpoint waited and ran, from the histograms of its traffic. Pure. */
+import { invalid } from './fields.ts';
+import { TRAFFIC_KEPT_HOURS, TRAFFIC_SPAN_MS, addHistogram, quantileOf } from './traffic.ts';
+import type { Histogram } from './traffic.ts';
+
+/** Times of a stretch of time. */
+export interface JobTimes {
+  startMs: number;
+  delay: Percentiles;
+  execution: Percentiles;
+}
+
+/** In milliseconds; 0 where nothing was counted. */
+export interface Percentiles {
+  count: number;
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+}
+
+/** What was counted from a moment on, for a step. */
+export interface TimesCounted {
+  startMs: number;
+  waits: Histogram;
+  executions: Histogram;
+}
+
+const SPAN_MS_MIN = 60_000;
+const SPAN_MS_MAX = TRAFFIC_KEPT_HOURS * 3_600_000;
+const SPAN_MS_DEFAULT = 3_600_000;
+/** As many as a chart can show. */
+const STEPS = 60;
+
+/** How far back is looked, and in steps of how long. INVALID_REQUEST: out of range. */
+export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
+  const wanted = spanMs === 0 ? SPAN_MS_DEFAULT : spanMs;
+  if (!(wanted >= SPAN_MS_MIN && wanted <= SPAN_MS_MAX)) throw invalid(`span_ms is ${spanMs}, but must be from ${SPAN_MS_MIN} to ${SPAN_MS_MAX}`);
+  return { spanMs: wanted, stepMs: Math.ceil(wanted / STEPS / TRAFFIC_SPAN_MS) * TRAFFIC_SPAN_MS };
+}
+
+/** Each step, and all of them together. */
+export function jobTimes(steps: readonly TimesCounted[], sinceMs: number): { total: JobTimes; steps: JobTimes[] } {
+  const total = { startMs: sinceMs, waits: [] as number[], executions: [] as number[] };
+  for (const { waits, executions } of steps) {
+    addHistogram(total.waits, waits);
+    addHistogram(total.executions, executions);
+  }
+  return { total: timesOf(total), steps: steps.map(timesOf) };
+}
+
+function timesOf({ startMs, waits, executions }: TimesCounted): JobTimes {
+  return { startMs, delay: percentilesOf(waits), execution: percentilesOf(executions) };
+}
+
+function percentilesOf(histogram: Histogram): Percentiles {
+  const at = (share: number): number => Math.round(quantileOf(histogram, share));
+  return { count: histogram.reduce((sum, count) => sum + count, 0), p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
+}
