@@ -21,6 +21,8 @@ const STATES = new Map<string, JobState>([
 ]);
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+const BEFORE_NOW = /^now-(\d{1,9})([smhd])$/;
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 interface Order {
   oldestFirst: boolean;
@@ -36,15 +38,16 @@ const ORDERS = new Map<string, Order>([
 
 /**
  * The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six), `order` (one of ORDERS, default `newest`), `cursor`
- * (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601).
+ * (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601, or before now).
  */
-export function requests({ jobs, answers }: JobParts): JobHandler {
+export function requests({ jobs, answers, clock }: JobParts): JobHandler {
   return async (request, reply) => {
     const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
     const state = stateOf((request.query as Record<string, unknown>)['status']);
     const pageToken = cursorOf(request.query);
-    const times = { submittedFrom: timeOf(request.query, 'submittedFrom'), submittedUntil: timeOf(request.query, 'submittedUntil') };
+    const time = (name: string): Date | undefined => timeOf(request.query, name, clock.nowMs());
+    const times = inOrder({ submittedFrom: time('submittedFrom'), submittedUntil: time('submittedUntil') });
     const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken, ...orderOf(request.query), ...times };
     const { answer: page } = await answers.hold(request, reply, {
       read: () => jobs.list(request.caller.apiKey, selection),
@@ -70,13 +73,28 @@ function orderOf(query: unknown): Order {
   return known;
 }
 
-/** Without its zone a time would be another one at each place. */
-function timeOf(query: unknown, name: string): Date | undefined {
+interface Times {
+  submittedFrom: Date | undefined;
+  submittedUntil: Date | undefined;
+}
+
+/** Core refuses the same, in the contract's words. */
+function inOrder(times: Times): Times {
+  const { submittedFrom: from, submittedUntil: until } = times;
+  if (from && until && until <= from) throw new CoreError('INVALID_REQUEST', '"submittedUntil" must be after "submittedFrom".');
+  return times;
+}
+
+/** A time with its zone, without which it would be another one at each place; or one before now, as `now-1h`, so that a link goes on to mean that. */
+function timeOf(query: unknown, name: string, nowMs: number): Date | undefined {
   const { [name]: text = '' } = query as Record<string, unknown>;
   if (text === '') return undefined;
-  const time = new Date(typeof text === 'string' && TIME.test(text) ? text : Number.NaN);
-  if (Number.isNaN(time.getTime())) throw new CoreError('INVALID_REQUEST', `"${name}" must be one ISO 8601 time with its zone, as 2026-01-31T12:00:00Z.`);
-  return time;
+  const [, digits, unit] = (typeof text === 'string' && BEFORE_NOW.exec(text)) || [];
+  const ms = digits !== undefined ? nowMs - Number(digits) * UNITS_MS[unit!]! : typeof text === 'string' && TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const time = new Date(ms);
+  if (!Number.isNaN(time.getTime())) return time;
+  const known = 'one ISO 8601 time with its zone, as 2026-01-31T12:00:00Z, or one before now, as now-90s, now-1h or now-7d';
+  throw new CoreError('INVALID_REQUEST', `"${name}" must be ${known}.`);
 }
 
 function stateOf(word: unknown): JobState {

@@ -209,6 +209,9 @@ t.test('GET /requests, submitted within a time', async (t) => {
   t.same(await within('submittedUntil=2026-01-31T13:01:00%2B01:00'), { ids: [ids[0]], total: 1 }, 'before a moment, of another zone');
   t.same(await within('submittedFrom=2026-01-31T12:00:30Z&submittedUntil=2026-01-31T12:01:30.5Z&status=IN_QUEUE'), { ids: [ids[1]], total: 1 });
   t.same(await within('submittedFrom=2026-01-31T12:03:00Z&order=oldest'), { ids: [], total: 0 });
+  const last = await listed.run({ number: 3 });
+  t.same(await within('submittedFrom=now-1h'), { ids: [last], total: 1 }, 'before now');
+  t.same(await within('submittedFrom=now-9999d&submittedUntil=now-60s'), { ids: ids.toReversed(), total: 3 });
 });
 
 t.test('a double slash in the path is one', async (t) => {

@@ -14,6 +14,7 @@ import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
 import { everyPage } from './every-page.ts';
+import { jobPages } from './job-pages.ts';
 import { listPages } from './list-pages.ts';
 import { nastyPages } from './nasty-pages.ts';
 import { tryPages } from './try-pages.ts';
@@ -251,7 +252,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await tabTo(/^Jobs$/);
     await page.keyboard.press('Enter');
     await page.getByRole('rowheader').first().waitFor();
-    await tabTo(/-u1$/);
+    await tabTo(/^[\w-]+-u1$/);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /-u1$/ }).waitFor();
     await tabTo(/^Show logs$/);
@@ -263,6 +264,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   const parts = { system, id, browser, open, signIn, inspect };
   listPages(t, parts);
   tryPages(t, parts);
+  jobPages(t, parts);
   nastyPages(t, parts);
   everyPage(t, parts);
 

@@ -3,9 +3,15 @@ import type { Test } from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 const WIDTHS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 800 } };
+
+/** Texts of the page in which a number stands apart from its unit by a blank at which a line may end; what users' programs wrote is theirs. */
+const BREAKABLE = `[...document.querySelectorAll('main, main *')].filter((element) => !element.closest('pre, code, textarea'))
+  .map((element) => [...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data).join(''))
+  .filter((text) => /\\d (ms|s|min|h|d|GB|GiB|MiB|%)(?![\\p{L}\\d])/u.test(text))`;
 
 /** Adds the tests. */
 export function everyPage(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
@@ -39,6 +45,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
         await page.evaluate(`history.pushState(null, '', '/console/${path}')`);
         await page.locator('main h1').first().waitFor();
         await page.locator('main .loading').first().waitFor({ state: 'detached' });
+        t.same(await page.evaluate(BREAKABLE), [], `/${path}: no line ends between a number and its unit`);
         for (const [width, viewport] of Object.entries(WIDTHS)) {
           await page.setViewportSize(viewport);
           await page.emulateMedia({ colorScheme: 'light' });
@@ -50,6 +57,19 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
       }
       await page.context().close();
     }
+  });
+
+  t.test('where one is stays in sight when the window is narrowed', async (t) => {
+    const page = await open(t, { viewport: WIDTHS.desk });
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${id}/code`);
+    const here = page.locator('.tabs [aria-current]');
+    await here.waitFor();
+    await page.setViewportSize(WIDTHS.phone);
+    await waitFor('all of the tab to be in sight', async () => {
+      const [tab, bar] = [(await here.boundingBox())!, (await page.locator('.tabs').boundingBox())!];
+      return tab.x >= bar.x && tab.x + tab.width <= bar.x + bar.width;
+    });
   });
 
   t.test('a key for jobs alone sees the jobs of an endpoint that it names', async (t) => {

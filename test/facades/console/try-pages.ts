@@ -119,6 +119,18 @@ async function taken(page: Page): Promise<string[][]> {
   return text.split('\r\n').map((line) => line.slice(1, -1).split('","').map((cell) => cell.replaceAll('""', '"')));
 }
 
+/** Of each list its columns, and a row that it must have. */
+async function takeEach(t: Test, system: BrowserParts['system'], page: Page, lists: [path: string, columns: string, row: string[]][]): Promise<void> {
+  for (const [path, columns, row] of lists) {
+    await page.goto(`${system.url}/console/${path}`);
+    const [head, ...rows] = await taken(page);
+    t.equal(head!.join(','), columns, path);
+    t.ok(rows.every((cells) => cells.length === head!.length), `${path}: no row is broken`);
+    t.ok(rows.some((cells) => row.every((text) => cells.includes(text))), `${path}: ${row.join(', ')}`);
+    t.notMatch(JSON.stringify(rows), 'never in a file');
+  }
+}
+
 function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
   t.test('each list as a file: its columns, and what the service has in it', async (t) => {
     const { json: volume } = await system.request('POST', '/v1/networkvolumes', { name: 'a "quoted", name', size: 3, dataCenterId: 'default' });
@@ -132,22 +144,23 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
     const { endpoint = Endpoint.fromPartial({}) } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
     const page = await open(t);
     await signIn(page);
-    const lists: [path: string, columns: string, row: string[]][] = [
+    await takeEach(t, system, page, [
       ['templates', 'name,id,imageName,isServerless,isPublic,containerDiskInGb,volumeInGb', [endpoint.templateId, 'yes', 'no']],
       ['pods', 'name,id,desiredStatus,image,gpuCount,machineId,costPerHr,lastStatusChange', ['taken', String(pod.id), 'RUNNING']],
       ['volumes', 'name,id,size,dataCenterId,created', ['a "quoted", name', String(volume.id), '3', 'default']],
       ['registries', 'name,id,created', ['taken', String(auth.id)]],
       ['keys', 'name,id,may,endpoints,belongsTo,created,revoked', ['test']],
       ['audit', 'time,action,subject,fields,key,account', ['CreateNetworkVolume', String(volume.id)]],
-    ];
-    for (const [path, columns, row] of lists) {
-      await page.goto(`${system.url}/console/${path}`);
-      const [head, ...rows] = await taken(page);
-      t.equal(head!.join(','), columns, path);
-      t.ok(rows.every((cells) => cells.length === head!.length), `${path}: no row is broken`);
-      t.ok(rows.some((cells) => row.every((text) => cells.includes(text))), `${path}: ${row.join(', ')}`);
-      t.notMatch(JSON.stringify(rows), 'never in a file');
-    }
+    ]);
+    await call(system.clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA H100', usdPerHour: 2.5 }] }, system.rootKey);
+    const { accountId } = await call(system.clients.access, 'createAccount', { name: 'of a file' }, system.rootKey);
+    await call(system.clients.access, 'setQuota', { accountId, quota: { workers: 7 } }, system.rootKey);
+    const ofOperator = await open(t);
+    await signIn(ofOperator, system.rootKey);
+    await takeEach(t, system, ofOperator, [
+      ['accounts', 'name,id,created,workers,gpus,queuedJobs,requests,gpuWeight', ['of a file', accountId, '7']],
+      ['prices', 'item,usdPerHour', ['NVIDIA H100', '2.5']],
+    ]);
     await page.goto(`${system.url}/console/usage`);
     const [head, ...rows] = await taken(page);
     t.same(head, ['time', 'group', 'name', 'amount', 'billedMs']);

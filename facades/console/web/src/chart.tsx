@@ -1,23 +1,42 @@
 /** A chart of the course of time, drawn by uPlot. It draws on a canvas, so it takes its colours from the page and is told when they change. */
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
-import { mark, moment } from './words.ts';
+import { mark, moment, roundSpan, span } from './words.ts';
 
 /** One line of it. */
 export interface Series {
   label: string;
   /** A colour of styles/base.css, for instance `--queue`. */
   colour: string;
-  /** Counts: each is as it is until the next. */
-  values: readonly number[];
+  /** Each is as it is until the next; null: there is none. */
+  values: readonly (number | null)[];
+}
+
+/** What is drawn upwards: where its marks may be, how they and a value are told, and how wide they are. */
+interface Scale {
+  marks: number[];
+  mark: (value: number) => string;
+  text: (value: number) => string;
+  size: number;
+  /** A step may stand alone, where a line cannot be seen. */
+  points: boolean;
 }
 
 const HEIGHT = 220;
 /** Marks of counts are whole. */
 const WHOLE = [1, 2, 5].flatMap((first) => Array.from({ length: 10 }, (_, zeros) => first * 10 ** zeros)).sort((a, b) => a - b);
+const COUNTS: Scale = { marks: WHOLE, mark: String, text: String, size: 46, points: false };
+/** Milliseconds. */
+export const SPANS: Scale = {
+  marks: [
+    ...WHOLE.filter((ms) => ms < 10_000), ...[10, 30].map((seconds) => seconds * 1_000), ...[1, 2, 5, 10, 30].map((minutes) => minutes * 60_000),
+    ...[1, 2, 6, 12, 24, 48, 120].map((hours) => hours * 3_600_000),
+  ],
+  mark: (ms) => (ms === 0 ? '0' : roundSpan(ms)), text: span, size: 62, points: true,
+};
 
 /** `times` in milliseconds, rising. `label`: what it shows, for those who do not see it. */
-export function Chart({ times, series, label }: { times: readonly number[]; series: readonly Series[]; label: string }) {
+export function Chart({ times, series, label, scale = COUNTS }: { times: readonly number[]; series: readonly Series[]; label: string; scale?: Scale }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const theme = useThemeTurns();
@@ -27,7 +46,7 @@ export function Chart({ times, series, label }: { times: readonly number[]; seri
   const names = series.map((one) => one.label).join();
   useEffect(() => {
     const root = place.current!;
-    const made = new uPlot(options(root.clientWidth, series), latest.current, root);
+    const made = new uPlot(options(root.clientWidth, series, scale), latest.current, root);
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height: HEIGHT }));
     watch.observe(root);
@@ -35,27 +54,39 @@ export function Chart({ times, series, label }: { times: readonly number[]; seri
     // Series are the same as long as their names are.
   }, [names, theme]);
   useEffect(() => plot.current?.setData(latest.current));
-  const now = series.map(({ label: name, values }) => `${name} ${values.at(-1) ?? 0}`).join(', ');
+  const now = series.map(({ label: name, values }) => `${name} ${told(scale, values.at(-1))}`).join(', ');
   return <div className="chart" ref={place} role="img" aria-label={`${label}. Now: ${now}.`} />;
 }
 
-function options(width: number, series: readonly Series[]): uPlot.Options {
+function told({ text }: Scale, value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : text(value);
+}
+
+function options(width: number, series: readonly Series[], scale: Scale): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const axis = { stroke: colour('--soft'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
   const marks = (_plot: uPlot, ticks: number[]): string[] => ticks.map((tick) => mark(tick * 1_000, ((ticks[1] ?? tick) - ticks[0]!) * 1_000));
   // Without a hand on the chart the legend tells the present.
-  const shown = (plot: uPlot, value: number | null, place: number): number => value ?? plot.data[place]!.at(-1) ?? 0;
+  const shown = (plot: uPlot, value: number | null, place: number, at: number | null): number | null | undefined => (
+    at === null ? plot.data[place]!.at(-1) : value
+  );
   return {
     width, height: HEIGHT, cursor: { y: false }, legend: { live: true },
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
-    axes: [{ ...axis, space: 90, values: marks }, { ...axis, size: 46, incrs: WHOLE }],
-    series: [{ label: 'at', value: (plot, at, place) => moment(shown(plot, at, place) * 1_000) }, ...series.map(({ label, colour: name }, place) => ({
-      label, stroke: colour(name), width: 1.5, points: { show: false }, paths: uPlot.paths.stepped!({ align: 1 }),
-      // Grounds of several lines would mix to a colour that means nothing.
-      ...(place === 0 ? { fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)` } : {}),
-      value: (plot: uPlot, value: number | null, at: number) => String(shown(plot, value, at)),
-    }))],
+    axes: [
+      { ...axis, space: 90, values: marks }, { ...axis, size: scale.size, incrs: scale.marks, values: (_plot, ticks) => ticks.map(scale.mark) },
+    ],
+    series: [
+      { label: 'at', value: (plot, value, place, at) => moment((shown(plot, value, place, at) ?? 0) * 1_000) },
+      ...series.map(({ label, colour: name }, place) => ({
+        label, stroke: colour(name), width: 1.5, points: scale.points ? { show: true, size: 4, fill: colour(name) } : { show: false },
+        paths: uPlot.paths.stepped!({ align: 1 }),
+        // Grounds of several lines would mix to a colour that means nothing.
+        ...(place === 0 ? { fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)` } : {}),
+        value: (plot: uPlot, value: number | null, at: number, hovered: number | null) => told(scale, shown(plot, value, at, hovered)),
+      })),
+    ],
   };
 }
 

@@ -23,8 +23,8 @@ function closeAround({ currentTarget }: { currentTarget: HTMLElement }): void {
 }
 
 /** A form in a dialog. `onSubmit` rejects with what is wrong, which is then shown; what follows its success is its own. */
-export function DialogForm({ title, action, onSubmit, onClose, children, danger = false, isReady = true }: {
-  title: string; action: string; onSubmit: () => Promise<unknown>; onClose: () => void; children: ReactNode; danger?: boolean; isReady?: boolean;
+export function DialogForm({ title, action, back = 'Cancel', onSubmit, onClose, children, danger = false, isReady = true }: {
+  title: string; action: string; back?: string; onSubmit: () => Promise<unknown>; onClose: () => void; children: ReactNode; danger?: boolean; isReady?: boolean;
 }) {
   const [failure, setFailure] = useState('');
   const [isBusy, setIsBusy] = useState(false);
@@ -41,7 +41,7 @@ export function DialogForm({ title, action, onSubmit, onClose, children, danger 
         {failure !== '' && <p role="alert" className="failure body">{failure}</p>}
         <div className="more">
           <button type="submit" className={danger ? 'danger' : 'main'} disabled={isBusy || !isReady}>{isBusy ? 'A moment …' : action}</button>
-          <button type="button" onClick={closeAround}>Cancel</button>
+          <button type="button" onClick={closeAround}>{back}</button>
         </div>
       </form>
     </Dialog>

@@ -16,7 +16,8 @@ const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
 const TITLES: Readonly<Record<string, string>> = {
   imageName: 'Image', isServerless: 'Serverless', isPublic: 'Public', containerDiskInGb: 'Container disk, GB', volumeInGb: 'Volume, GB',
   desiredStatus: 'State', gpuCount: 'GPUs', machineId: 'Machine', costPerHr: 'Cost, $ an hour', lastStatusChange: 'Last change', size: 'Size, GB',
-  dataCenterId: 'Data centre', gpus: 'GPUs', queuedJobs: 'Jobs that wait', requests: 'Requests in 10 s', gpuWeight: 'Weight', usdPerHour: 'Price, $ an hour',
+  dataCenterId: 'Data centre', gpus: 'GPUs', queuedJobs: 'Jobs that wait', requests: 'Requests in 10\u00A0s', gpuWeight: 'Weight',
+  usdPerHour: 'Price, $ an hour',
 };
 const NUMBERS = [
   'containerDiskInGb', 'volumeInGb', 'gpuCount', 'costPerHr', 'size', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight', 'usdPerHour',

@@ -1,4 +1,4 @@
-/** Where one is among links that do not all fit: scrolled into sight, sideways. */
+/** Where one is among links that do not all fit: scrolled into sight, sideways, also when there is less room than before. */
 import { useEffect, useRef } from 'react';
 import type { RefObject } from 'react';
 import { useLocation } from 'wouter';
@@ -8,8 +8,15 @@ export function useHereInSight(): RefObject<HTMLElement | null> {
   const around = useRef<HTMLElement>(null);
   const [path] = useLocation();
   useEffect(() => {
-    const here = around.current?.querySelector<HTMLElement>('[aria-current]');
-    if (here) around.current!.scrollLeft = here.offsetLeft - (around.current!.clientWidth - here.clientWidth) / 2;
+    const links = around.current;
+    if (!links) return undefined;
+    // Observing begins with a call.
+    const watch = new ResizeObserver(() => {
+      const here = links.querySelector<HTMLElement>('[aria-current]');
+      if (here) links.scrollLeft = here.offsetLeft - (links.clientWidth - here.clientWidth) / 2;
+    });
+    watch.observe(links);
+    return () => watch.disconnect();
   }, [path]);
   return around;
 }

@@ -39,6 +39,11 @@ function spanOf(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d ${Math.floor(ms % 86_400_000 / 3_600_000)} h`;
 }
 
+/** A span that is a whole number of a unit, as marks are: without what is zero of it. */
+export function roundSpan(ms: number): string {
+  return span(ms).replace(/\.0(?=\u00A0)|\s0\u00A0(?:s|min|h)$/gu, '');
+}
+
 /** How long ago; `nowMs` by the server's clock. */
 export function ago(atMs: number, nowMs: number): string {
   return nowMs - atMs < 2_000 ? 'now' : `${span(nowMs - atMs)} ago`;
@@ -64,6 +69,15 @@ export function recently(atMs: number): string {
 /** A day and time. */
 export function moment(atMs: number): string {
   return MOMENT.format(atMs);
+}
+
+/** Where all times that are shown are meant. */
+export const ZONE = CLOCK.resolvedOptions().timeZone;
+
+/** As an input for a day and time has it, in this browser's zone; empty: it is no time. */
+export function localTime(atMs: number): string {
+  if (Number.isNaN(atMs)) return '';
+  return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
 /** Bytes. */

@@ -5,6 +5,7 @@ import { Figure, Panel } from '../parts.tsx';
 import { Problems } from '../problems.tsx';
 import { useHistory } from '../use-history.ts';
 import { count, span, unbroken } from '../words.ts';
+import { JobTimes } from './job-times.tsx';
 import { Workers } from './workers.tsx';
 
 /** How far back decisions fill what nobody looked on at, in milliseconds. */
@@ -34,6 +35,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
           { label: 'workers', colour: '--good', values: samples.map(([, , , workers]) => workers) },
         ]} />
       </Panel>
+      {row.type === 'QB' && <JobTimes id={row.id} />}
       <Workers view={view} />
       {refusing.length > 0 && (
         <Panel title="Machines that take no further worker">

@@ -29,9 +29,16 @@ export type JobOrder = 'newest' | 'oldest' | 'longest-delay' | 'longest-executio
 /** All states a job can be in. */
 export const STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
 
+/** When they were submitted, as the service takes it: ISO 8601 or before now, as `now-1h`; either may be empty. */
+export interface Submitted {
+  from: string;
+  until: string;
+}
+
 /** Reads a page. */
-export function listJobs(id: string, { status = '', order = 'newest', cursor = '', limit = 50 }: {
-  status?: string; order?: JobOrder; cursor?: string; limit?: number;
+export function listJobs(id: string, { status = '', order = 'newest', submitted: { from, until } = { from: '', until: '' }, cursor = '', limit = 50 }: {
+  status?: string; order?: JobOrder; submitted?: Submitted; cursor?: string; limit?: number;
 } = {}): Promise<JobPage> {
-  return ask('GET', `/api/v2/${id}/requests?${new URLSearchParams({ status, order, cursor, limit: String(limit) })}`);
+  const asked = { status, order, submittedFrom: from, submittedUntil: until, cursor, limit: String(limit) };
+  return ask('GET', `/api/v2/${id}/requests?${new URLSearchParams(asked)}`);
 }

@@ -1,57 +1,86 @@
 /** The jobs of an endpoint, filtered, ordered and paged by core. */
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { FormEvent } from 'react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useLocation } from 'wouter';
-import { ask } from '../api.ts';
-import { errorText } from '../error-text.ts';
-import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { useLocation } from 'wouter';
+import { ApiError, ask } from '../api.ts';
+import { Failed, Loading, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
-import { count, recently, span } from '../words.ts';
-import { listJobs, STATES } from './job-list.ts';
-import type { JobOrder, JobPage, ListedJob } from './job-list.ts';
+import { count } from '../words.ts';
+import { CancelJobs } from './cancel-jobs.tsx';
+import { FilterFields, useJobFilter } from './job-filter.tsx';
+import { listJobs } from './job-list.ts';
+import type { JobOrder } from './job-list.ts';
+import { JobRows } from './job-rows.tsx';
+
+/** How one goes to the pages before and after. */
+const WAYS: Readonly<Partial<Record<JobOrder, readonly [back: string, on: string]>>> = { newest: ['Newer', 'Older'], oldest: ['Older', 'Newer'] };
 
 /** The part. */
 export function Jobs({ id }: { id: string }) {
-  const [status, setStatus] = useState('');
-  const [order, setOrder] = useState<JobOrder>('newest');
-  // Where each page begins; the last is the one that is shown.
-  const [cursors, setCursors] = useState(['']);
+  const filter = useJobFilter();
+  const { status, order, submitted, key, set } = filter;
+  // Where each page begins; the last is the one that is shown. Of another list than the present one they say nothing.
+  const [pages, setPages] = useState({ of: key, cursors: [''] });
+  const cursors = pages.of === key ? pages.cursors : [''];
   const cursor = cursors.at(-1)!;
+  const { chosen, choose, told, done, result } = useChosen(id, `${key} ${cursor}`);
   const { data, error, refetch, isFetching, dataUpdatedAt } = useQuery({
-    queryKey: ['jobs', id, status, order, cursor], queryFn: () => listJobs(id, { status, order, cursor }), placeholderData: keepPreviousData,
-    // Jobs come and go at the front; a page further down stands still.
-    refetchInterval: cursor === '' ? 5_000 : false,
+    queryKey: ['jobs', id, key, cursor], queryFn: () => listJobs(id, { status, order, submitted, cursor }), placeholderData: keepPreviousData,
+    // Jobs come and go at the front; a page further down stands still, and so does one of which some are chosen.
+    refetchInterval: ({ state: { error: refusal } }) => (cursor !== '' || chosen.size > 0 || isRefused(refusal) ? false : 5_000),
   });
-  const choose = (next: string): void => { setStatus(next); setCursors(['']); };
-  const sort = (next: JobOrder): void => { setOrder(next); setCursors(['']); };
-  const isByTime = order === 'newest' || order === 'oldest';
-  const [back, on] = order === 'newest' ? ['Newer', 'Older'] : order === 'oldest' ? ['Older', 'Newer'] : ['Longer', 'Shorter'];
+  const go = (next: string[]): void => setPages({ of: key, cursors: next });
+  const [back, on] = WAYS[order] ?? ['Longer', 'Shorter'];
+  const mayChoose = useSession().jobs === 'write';
   return (
     <Panel title="Jobs" aside={data && <span>{count(data.total)}{data.totalCapped ? ' and more' : ''} kept</span>}>
       <div className="tools">
-        <label htmlFor="status">State</label>
-        <select id="status" value={status} onChange={({ target }) => choose(target.value)}>
-          <option value="">all</option>
-          {STATES.map((state) => <option key={state} value={state}>{state.toLowerCase().replaceAll('_', ' ')}</option>)}
-        </select>
+        <FilterFields filter={filter} />
         <button type="button" onClick={() => void refetch()} disabled={isFetching}>Look again</button>
         <Find id={id} />
         <Purge id={id} />
+        {chosen.size > 0 && <CancelJobs id={id} jobs={[...chosen]} onDone={done} />}
+        <span ref={result} role="status" tabIndex={-1} className="hint">{told}</span>
       </div>
       {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : (
-        <Rows id={id} page={data} seenMs={dataUpdatedAt} order={order} sort={sort} />
+        <JobRows
+          id={id} page={data} seenMs={dataUpdatedAt} order={order} sort={(next) => set({ order: next === 'newest' ? '' : next })}
+          {...(mayChoose ? { chosen, choose } : {})}
+        />
       )}
-      {!isByTime && <p className="hint body">The longest of the newest 1,000 that fit: among millions no index has all in this order.</p>}
+      {WAYS[order] === undefined && <p className="hint body">The longest of the newest 1,000 that fit: among millions no index has all in this order.</p>}
       {data && (cursors.length > 1 || data.hasMore) && (
         <div className="more">
-          <button type="button" disabled={cursors.length === 1} onClick={() => setCursors(cursors.slice(0, -1))}>{back}</button>
-          <button type="button" disabled={!data.hasMore} onClick={() => setCursors([...cursors, data.nextCursor ?? ''])}>{on}</button>
+          <button type="button" disabled={cursors.length === 1} onClick={() => go(cursors.slice(0, -1))}>{back}</button>
+          <button type="button" disabled={!data.hasMore} onClick={() => go([...cursors, data.nextCursor ?? ''])}>{on}</button>
           <span className="hint">page {cursors.length}</span>
         </div>
       )}
     </Panel>
   );
+}
+
+/** What is asked cannot be: asking again changes nothing. */
+function isRefused(error: Error | null): boolean {
+  return error instanceof ApiError && error.status === 400;
+}
+
+/** The jobs that were chosen on a page, and what became of those of before. */
+function useChosen(id: string, page: string) {
+  const [{ of, ids }, setChosen] = useState<{ of: string; ids: ReadonlySet<string> }>({ of: page, ids: new Set() });
+  const [told, setTold] = useState('');
+  const result = useRef<HTMLSpanElement>(null);
+  const queries = useQueryClient();
+  const done = (text: string): void => {
+    setTold(text);
+    setChosen({ of: page, ids: new Set() });
+    void queries.invalidateQueries({ queryKey: ['jobs', id] });
+  };
+  // The button that had the focus is no more, once the dialog is gone.
+  useEffect(() => { if (told !== '') result.current?.focus(); }, [told]);
+  const choose = (next: ReadonlySet<string>): void => { setChosen({ of: page, ids: next }); setTold(''); };
+  return { chosen: of === page ? ids : new Set<string>(), choose, told, done, result };
 }
 
 /** Among millions of jobs one is found by its id alone. */
@@ -63,58 +92,6 @@ function Find({ id }: { id: string }) {
     if (job !== '') go(`/endpoints/${id}/jobs/${encodeURIComponent(job)}`);
   };
   return <form className="find" onSubmit={find}><label htmlFor="job">Job</label> <input id="job" name="job" placeholder="its id, then Enter" /></form>;
-}
-
-function Rows({ id, page: { requests }, seenMs, order, sort }: {
-  id: string; page: JobPage; seenMs: number; order: JobOrder; sort: (order: JobOrder) => void;
-}) {
-  if (requests.length === 0) return <Empty title="No job is kept that fits.">Results are kept for half an hour after a job ends.</Empty>;
-  return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways">
-      <table className="rows">
-        <thead><tr>
-          <th>Job</th><th>State</th>
-          <th aria-sort={order === 'newest' ? 'descending' : order === 'oldest' ? 'ascending' : 'none'}>
-            <button type="button" onClick={() => sort(order === 'newest' ? 'oldest' : 'newest')}>
-              Submitted{order === 'newest' ? ' ↓' : order === 'oldest' ? ' ↑' : ''}
-            </button>
-          </th>
-          <Longest text="Waited" by="longest-delay" order={order} sort={sort} /><Longest text="Ran" by="longest-execution" order={order} sort={sort} />
-          <th className="right">Put back</th>
-          <th>Worker</th>
-          <th>Error</th>
-        </tr></thead>
-        <tbody>{requests.map((job) => <Row key={job.id} id={id} job={job} seenMs={seenMs} />)}</tbody>
-      </table>
-    </div>
-  );
-}
-
-function Longest({ text, by, order, sort }: { text: string; by: JobOrder; order: JobOrder; sort: (order: JobOrder) => void }) {
-  return (
-    <th className="right" aria-sort={order === by ? 'descending' : 'none'}>
-      <button type="button" onClick={() => sort(by)}>{text}{order === by ? ' ↓' : ''}</button>
-    </th>
-  );
-}
-
-function Row({ id, job, seenMs }: { id: string; job: ListedJob; seenMs: number }) {
-  const submittedMs = Date.parse(job.submittedAt);
-  // Of what goes on; by the browser's clock, which is about right.
-  const soFar = (sinceMs: number): string => `${span(Math.max(0, seenMs - sinceMs))}\u00A0…`;
-  const error = job.error === undefined ? '' : errorText(job.error).message;
-  return (
-    <tr>
-      <th scope="row"><Link href={`/endpoints/${id}/jobs/${job.id}`}><code>{job.id}</code></Link></th>
-      <td><Badge word={job.status} /></td>
-      <td>{recently(submittedMs)}</td>
-      <td className="right number">{job.delayTime === undefined && job.status === 'IN_QUEUE' ? soFar(submittedMs) : span(job.delayTime)}</td>
-      <td className="right number">{job.status === 'IN_PROGRESS' ? soFar(submittedMs + (job.delayTime ?? 0)) : span(job.executionTime)}</td>
-      <td className="right number">{job.retries ?? 0}</td>
-      <td><code>{job.workerId ?? '–'}</code></td>
-      <td className="error" title={error}>{error.slice(0, 120)}</td>
-    </tr>
-  );
 }
 
 /** Empties the queue; asks first, because nothing brings those jobs back. */

@@ -1,0 +1,31 @@
+/** How long jobs of an endpoint waited and ran, for its page. */
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { Percentiles } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { isId } from '../../plugins/authenticate.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { JobTimesView, PercentilesView } from '../views.ts';
+import { optionsOf, textOf } from './list-query.ts';
+
+/** Adds the route. Query: `minutes`, how far back. */
+export function jobTimesRoutes(app: FastifyInstance, { core, clock }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+  app.get('/console/api/endpoints/:id/times', { onRequest }, async (request): Promise<JobTimesView> => {
+    const { id: endpointId } = request.params as { id: string };
+    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    const minutes = textOf(request, 'minutes');
+    if (!/^[1-9]\d{0,3}$/.test(minutes)) throw new CoreError('INVALID_REQUEST', '"minutes" must be a whole number of them.');
+    const asked = { endpointId, spanMs: Number(minutes) * 60_000 };
+    const { total, steps, stepMs } = await core.endpoints.call((client) => client.getJobTimes, asked, optionsOf(request));
+    const nowMs = clock.nowMs();
+    return {
+      nowMs, sinceMs: nowMs - asked.spanMs, stepMs, delay: percentilesView(total?.delay), execution: percentilesView(total?.execution),
+      steps: steps.map(({ startTime, delay, execution }) => (
+        { atMs: startTime?.getTime() ?? 0, delay: percentilesView(delay), execution: percentilesView(execution) }
+      )),
+    };
+  });
+}
+
+function percentilesView({ count, p50Ms, p95Ms, p99Ms }: Percentiles = { count: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0 }): PercentilesView {
+  return { count, p50Ms, p95Ms, p99Ms };
+}

@@ -1,0 +1,64 @@
+/** Cancelling the jobs of a page that were chosen, after one question. */
+import { useState } from 'react';
+import { ApiError, ask } from '../api.ts';
+import { DialogButton, DialogForm } from '../dialog.tsx';
+import { count, counted } from '../words.ts';
+
+/** Requests at a time: the service takes twenty of an endpoint. */
+const AT_ONCE = 6;
+
+/** What became of them. */
+interface Cancelled {
+  cancelled: number;
+  /** They had ended before, or are no more. */
+  ended: number;
+  /** Why it was given up; empty: it was not. */
+  failure: string;
+}
+
+/** The button, and its question. `onDone` is told what came of it. */
+export function CancelJobs({ id, jobs, onDone }: { id: string; jobs: readonly string[]; onDone: (told: string) => void }) {
+  const [done, setDone] = useState(0);
+  return (
+    <DialogButton text={`Cancel ${counted(jobs.length, 'job')} …`} className="danger">
+      {(close) => {
+        const submit = async (): Promise<void> => {
+          setDone(0);
+          const { cancelled, ended, failure } = await cancelAll(id, jobs, setDone);
+          close();
+          const left = jobs.length - cancelled - ended;
+          const others = [ended > 0 ? `, ${count(ended)} had ended` : '', left > 0 ? `, ${count(left)} left as they were: ${failure}` : ''];
+          onDone(`${count(cancelled)} cancelled${others.join('')}`.replace(/\.?$/, '.'));
+        };
+        return (
+          <DialogForm title={`Cancel ${counted(jobs.length, 'job')}?`} action="Cancel them" back="Keep them" danger onSubmit={submit} onClose={close}>
+            <p className="body">
+              Those that wait will not run; those that run are stopped. Nothing brings them back but submitting them again.{' '}
+              <span role="status">{done > 0 && `${count(done)} of ${count(jobs.length)} …`}</span>
+            </p>
+          </DialogForm>
+        );
+      }}
+    </DialogButton>
+  );
+}
+
+/** Some at a time, until one is refused for a reason that holds for all. */
+async function cancelAll(id: string, jobs: readonly string[], tell: (done: number) => void): Promise<Cancelled> {
+  const found: Cancelled = { cancelled: 0, ended: 0, failure: '' };
+  const left = [...jobs];
+  const lane = async (): Promise<void> => {
+    for (let job = left.shift(); job !== undefined && found.failure === ''; job = left.shift()) {
+      try {
+        const { status } = await ask<{ status: string }>('POST', `/api/v2/${id}/cancel/${job}`, {});
+        found[status === 'CANCELLED' ? 'cancelled' : 'ended'] += 1;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) found.ended += 1;
+        else found.failure = (error as Error).message;
+      }
+      tell(found.cancelled + found.ended);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  return found;
+}

@@ -1,0 +1,95 @@
+/** How long jobs of an endpoint waited and ran: percentiles of the last minutes to hours, and their course. */
+import { useState } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { JobTimesView, PercentilesView } from '../../../views.ts';
+import { ask } from '../api.ts';
+import { Chart, SPANS } from '../chart.tsx';
+import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
+import { counted, span } from '../words.ts';
+
+const WINDOWS = [[15, '15 minutes'], [60, 'hour'], [180, '3 hours'], [720, '12 hours']] as const;
+/** Core writes down what it saw each ten seconds. */
+const PACE_MS = 10_000;
+const LINES = [['p50', '--good', 'p50Ms'], ['p95', '--run', 'p95Ms'], ['p99', '--queue', 'p99Ms']] as const;
+const KINDS = [['delay', 'Waited', 'waited for a worker'], ['execution', 'Ran', 'ran']] as const;
+
+/** The part. */
+export function JobTimes({ id }: { id: string }) {
+  const [minutes, setMinutes] = useState(60);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['times', id, minutes], queryFn: () => ask<JobTimesView>('GET', `/api/endpoints/${id}/times?minutes=${minutes}`),
+    placeholderData: keepPreviousData, refetchInterval: PACE_MS,
+  });
+  const aside = (
+    <>
+      {data && data.execution.count > 0 && <span>{counted(data.execution.count, 'execution')}</span>}
+      <label>in the last{' '}
+        <select value={minutes} onChange={({ target }) => setMinutes(Number(target.value))}>
+          {WINDOWS.map(([length, text]) => <option key={length} value={length}>{text}</option>)}
+        </select>
+      </label>
+    </>
+  );
+  return (
+    <Panel title="How long jobs wait and run" aside={aside}>
+      {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
+        : data.execution.count === 0 ? <Empty title="No job ended in that time.">How long jobs waited and ran is kept for twelve hours.</Empty>
+          : <Shown times={data} />}
+    </Panel>
+  );
+}
+
+function Shown({ times }: { times: JobTimesView }) {
+  const at = momentsOf(times);
+  const steps = stepsOf(times);
+  return (
+    <>
+      <dl className="figures">
+        {KINDS.flatMap(([kind, text, long]) => LINES.map(([line, , of]) => (
+          <Figure key={`${kind} ${line}`} label={`${text}, ${line}`} value={valueOf(times[kind], of)} hint={hintOf(line, long)} />
+        )))}
+      </dl>
+      <div className="pair">
+        {KINDS.map(([kind, text, long]) => (
+          <figure key={kind}>
+            <figcaption>{text}</figcaption>
+            <Chart label={`How long jobs ${long}`} times={at} scale={SPANS} series={LINES.map(([label, colour, of]) => (
+              { label, colour, values: at.map((ms) => steps.get(Math.floor(ms / times.stepMs) * times.stepMs)?.[kind]).map((step) => numberOf(step, of)) }
+            ))} />
+          </figure>
+        ))}
+      </div>
+    </>
+  );
+}
+
+type Of = (typeof LINES)[number][2];
+
+/** By when each begins. The present one may have begun just now: until a job ends in it, it is as the one before. */
+function stepsOf({ steps, nowMs, stepMs }: JobTimesView): ReadonlyMap<number, JobTimesView['steps'][number]> {
+  const found = new Map(steps.map((step) => [step.atMs, step]));
+  const present = Math.floor(nowMs / stepMs) * stepMs;
+  const before = found.get(present - stepMs);
+  if (before && !found.has(present)) found.set(present, before);
+  return found;
+}
+
+/** When each step begins, also those without a job, and now. */
+function momentsOf({ sinceMs, nowMs, stepMs }: JobTimesView): number[] {
+  const first = Math.floor(sinceMs / stepMs);
+  const steps = Math.floor(nowMs / stepMs) - first + 1;
+  return [...Array.from({ length: steps }, (_, place) => (first + place) * stepMs), nowMs];
+}
+
+function numberOf(step: PercentilesView | undefined, of: Of): number | null {
+  return step && step.count > 0 ? step[of] : null;
+}
+
+function valueOf(step: PercentilesView, of: Of): string {
+  return step.count > 0 ? span(step[of]) : '–';
+}
+
+function hintOf(line: string, long: string): string {
+  const share = line === 'p50' ? 'Half of them' : `${line.slice(1)} of 100`;
+  return `${share} ${long} no longer; right to about a fifth.`;
+}
