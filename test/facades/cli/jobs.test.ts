@@ -71,6 +71,9 @@ t.test('jobs', async (t) => {
     const page = await cli.json<{ requests: JobDocument[]; total: number }>('jobs', 'list', '--status', 'failed', '--limit', '1');
     t.match(page, { requests: [{ id: JSON.parse(stdout).id, status: 'FAILED' }], total: 2, hasMore: true });
     t.match(await cli.run('jobs', 'list', '--status', 'FAILED'), { stdout: /^ID +STATUS +SUBMITTED .*\n.* FAILED .*no fuel/ });
+    t.match(await cli.json('jobs', 'list', '--to', '2020-01-31'), { requests: [], total: 0 }, 'none is so old');
+    t.match(await cli.json('jobs', 'list', '--from', '2020-01-31T12:00:00Z', '--status', 'failed'), { total: 2 });
+    t.match(await cli.run('jobs', 'list', '--from', '2020-01-31', '--to', '2020-01-30'), { stderr: /submitted_until must be after submitted_from/ });
   });
 
   await t.test('status, cancel and retry', async (t) => {
