@@ -5,8 +5,9 @@
 import { systemClock, systemRandom } from './clock.ts';
 import type { Clock, Random } from './clock.ts';
 import { BaseService } from './service.ts';
-import { contextOf, readTraceparent, Trace } from './trace.ts';
-import type { Attributes, TraceContext, TraceKind, TraceStart } from './trace.ts';
+import type { Attributes } from './otlp.ts';
+import { readTraceparent, Trace } from './trace.ts';
+import type { TraceBook, TraceKind, TraceStart } from './trace.ts';
 import { TraceSender } from './trace-sender.ts';
 
 /** Links of one batch. */
@@ -17,6 +18,9 @@ const KEPT_MAX = 10_000;
 const ID_BYTES = 8_192;
 const TRACE_ID_DIGITS = 32;
 const SPAN_ID_DIGITS = 16;
+const NO_LINKS: string[] = [];
+/** Of a traceparent, to where the span's id stands. */
+const TO_SPAN_ID = 36;
 
 /** How to trace. */
 export interface TracingOptions {
@@ -32,10 +36,11 @@ export interface TracingOptions {
   clock?: Clock;
 }
 
+type Beginning = Pick<TraceStart, 'name' | 'kind' | 'parent'> & { links?: readonly string[]; startMs?: number | undefined };
 interface JobName { endpointId: string; jobId: string }
 interface Kept { endpointId: string; traceparent: string }
 
-export class Tracing extends BaseService {
+export class Tracing extends BaseService implements TraceBook {
   readonly name = 'traces';
   readonly #options: TracingOptions;
   readonly #random: Pick<Random, 'fraction' | 'bytes'>;
@@ -62,7 +67,7 @@ export class Tracing extends BaseService {
 
   /** A trace that begins here or goes on from a client's traceparent, of a request that is recorded. Undefined: nothing is, any more. */
   root(name: string, header: string | undefined, attributes: Attributes): Trace | undefined {
-    return this.#begin({ name, kind: 'server', parent: readTraceparent(header) }, attributes);
+    return this.#begin({ name, kind: 'server', parent: readTraceparent(header) && header }, attributes);
   }
 
   /** Remembers the traces of jobs that begin to run, for what happens at their end. */
@@ -88,25 +93,30 @@ export class Tracing extends BaseService {
   /** A part of a trace that is recorded. Undefined: there is none. */
   child(name: string, kind: TraceKind, traceparent: string | undefined, attributes: Attributes): Trace | undefined {
     if (traceparent === undefined || !this.#sender) return undefined;
-    return this.#begin({ name, kind, parent: contextOf(traceparent) }, attributes);
+    return this.#begin({ name, kind, parent: traceparent }, attributes);
   }
 
   /** What is done for several at once: a part of the first trace, with a link to each of the others. `startMs`: since 1970; default: now. */
   batch<Item>(name: string, items: readonly Item[], traceOf: (item: Item) => string | undefined, startMs?: number): Trace | undefined {
     if (!this.#sender) return undefined;
-    let parent: TraceContext | undefined;
-    const links: TraceContext[] = [];
+    let parent: string | undefined;
+    let links = NO_LINKS;
     let traced = 0;
     for (const item of items) {
       const traceparent = traceOf(item);
       if (traceparent === undefined) continue;
-      const context = contextOf(traceparent);
       traced += 1;
-      if (!parent) parent = context;
-      else if (links.length < LINKS_MAX) links.push(context);
+      if (parent === undefined) parent = traceparent;
+      else if (traced === 2) links = [traceparent];
+      else if (links.length < LINKS_MAX) links.push(traceparent);
     }
-    if (!parent) return undefined;
+    if (parent === undefined) return undefined;
     return this.#begin({ name, kind: 'internal', parent, links, startMs }, { 'slipway.jobs': items.length, 'slipway.jobs.traced': traced });
+  }
+
+  /** A span that ended. */
+  take(trace: Trace): void {
+    this.#sender?.add(trace, trace.startMs + Math.max(0, this.#clock.monotonicMs() - trace.sinceMs));
   }
 
   protected override async onStart(): Promise<void> {
@@ -125,16 +135,13 @@ export class Tracing extends BaseService {
     return kept?.endpointId === endpointId ? kept : undefined;
   }
 
-  #begin(start: Omit<TraceStart, 'context' | 'startMs'> & { startMs?: number | undefined }, attributes: Attributes): Trace | undefined {
+  #begin({ name, kind, parent, links = NO_LINKS, startMs }: Beginning, attributes: Attributes): Trace | undefined {
     if (!this.#sender) return undefined;
     const nowMs = this.#clock.nowMs();
-    const startMs = start.startMs ?? nowMs;
-    // The end goes by the steady clock: a wall clock may be set back meanwhile.
-    const sinceMs = this.#clock.monotonicMs() - (nowMs - startMs);
-    const context = { traceId: start.parent?.traceId ?? this.#id(TRACE_ID_DIGITS), spanId: this.#id(SPAN_ID_DIGITS) };
-    return new Trace({ ...start, context, startMs }, attributes, (trace, error) => {
-      this.#sender?.add(trace.toJson(this.#clock.monotonicMs() - sinceMs, error));
-    });
+    const sinceMs = this.#clock.monotonicMs() - (startMs === undefined ? 0 : nowMs - startMs);
+    const trace = parent === undefined ? `00-${this.#id(TRACE_ID_DIGITS)}-` : parent.slice(0, TO_SPAN_ID);
+    const traceparent = `${trace}${this.#id(SPAN_ID_DIGITS)}-01`;
+    return new Trace(this, { name, kind, traceparent, parent, links, startMs: startMs ?? nowMs, sinceMs }, attributes);
   }
 
   /** Random digits, of which many are asked for at once. */

@@ -1,17 +1,24 @@
 /**
- * OTLP's messages as its makers publish them (test/otlp), read by the strict parser of protobuf's JSON: a member that
- * no message has, or a value that is not of its member's type, is an error.
+ * OTLP's messages as its makers publish them (test/otlp), read by protobuf's own parser and written again by its own writer: what is sent must be the
+ * same to the byte, so that no member is unknown, no text is not UTF-8, and no length is off.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { createFileRegistry, fromBinary, fromJson, toBinary } from '@bufbuild/protobuf';
-import type { DescMessage, JsonValue } from '@bufbuild/protobuf';
+import { createFileRegistry, fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
+import type { DescMessage } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
 const root = join(import.meta.dirname, '../..');
-/** The one thing in which OTLP's JSON is not protobuf's: ids are hexadecimal digits, not base64. */
-const IDS = new Set(['traceId', 'spanId', 'parentSpanId']);
 let known: DescMessage | undefined;
+
+interface Pair { key: string; value: object }
+/** Ids in base64. */
+export interface WireSpan {
+  traceId: string; spanId: string; parentSpanId?: string; name?: string; kind: number; startTimeUnixNano: string; endTimeUnixNano: string; flags: number;
+  attributes?: Pair[]; links?: { traceId: string; spanId: string; flags: number }[]; status?: { code: number; message?: string };
+}
+/** A request for traces, as protobuf's JSON has it. */
+export interface WireTraces { resourceSpans: { resource: { attributes: Pair[] }; scopeSpans: { scope: object; spans: WireSpan[] }[] }[] }
 
 function traceRequest(): DescMessage {
   if (known) return known;
@@ -21,18 +28,22 @@ function traceRequest(): DescMessage {
   return known!;
 }
 
-/** What protobuf's parser has against a request for traces; undefined: nothing. */
-export function faultOfTraces(body: string): string | undefined {
-  try {
-    const json = JSON.parse(body, (name, value: unknown) => {
-      if (!IDS.has(name)) return value;
-      if (typeof value !== 'string' || !/^([0-9a-f]{16}|[0-9a-f]{32})$/.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}`);
-      return Buffer.from(value, 'hex').toString('base64');
-    }) as JsonValue;
-    // Text that is no Unicode is found where it is made bytes.
-    toBinary(traceRequest(), fromJson(traceRequest(), json));
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
+/** Reads one. Throws what is wrong with it. */
+export function readTraces(body: Uint8Array): WireTraces {
+  const message = fromBinary(traceRequest(), body);
+  if (Buffer.compare(toBinary(traceRequest(), message, { writeUnknownFields: false }), body) !== 0) throw new Error('protobuf itself writes it in another way');
+  const traces = toJson(traceRequest(), message, { enumAsInteger: true }) as unknown as WireTraces;
+  for (const span of traces.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))) checkIds(span);
+  return traces;
+}
+
+function checkIds({ traceId, spanId, parentSpanId, links = [] }: WireSpan): void {
+  for (const id of [traceId, ...links.map((link) => link.traceId)]) checkId(id, 16);
+  for (const id of [spanId, parentSpanId ?? spanId, ...links.map((link) => link.spanId)]) checkId(id, 8);
+}
+
+/** In base64; absent where it is empty. */
+function checkId(id: string | undefined, bytes: number): void {
+  const value = Buffer.from(id ?? '', 'base64');
+  if (value.length !== bytes || value.every((byte) => byte === 0)) throw new Error(`an id is ${JSON.stringify(id)}`);
 }

@@ -1,0 +1,105 @@
+/** `Span` of OTLP, written into a buffer. Numbers of fields are those of opentelemetry/proto/trace/v1. */
+
+/** A span that ended. */
+export interface SpanBytes {
+  /** Its own, valid, as the others are. */
+  traceparent: string;
+  parent: string | undefined;
+  links: readonly string[];
+  /** Fields `name` and `kind`, as texts of bytes; see otlp.ts. */
+  named: string;
+  attributes: string;
+  status: string;
+}
+
+/** Where ids stand in a traceparent: 00-<32 digits>-<16 digits>-01. */
+const TRACE_AT = 3;
+const TRACE_BYTES = 16;
+const SPAN_AT = 36;
+const SPAN_BYTES = 8;
+/** Both ids, and flags. */
+const LINK_BYTES = 2 + TRACE_BYTES + 2 + SPAN_BYTES + 5;
+/** Both ids, two times, and flags. */
+const FIXED_BYTES = 2 + TRACE_BYTES + 2 + SPAN_BYTES + 2 * 9 + 6;
+/** Tag and length of a span. */
+const FRAME_BYTES_MAX = 6;
+/** Flags of OTLP: sampled, and that whether the parent was made elsewhere is known. */
+const FLAGS = 0x101;
+const FLAG_REMOTE = 0x200;
+const WORD = 2 ** 32;
+const NS_PER_US = 1_000;
+
+/** Values of hexadecimal digits, by their code. */
+const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => parseInt(String.fromCharCode(code), 16) || 0);
+
+/** Room that it needs, with its frame. */
+export function roomFor(span: SpanBytes): number {
+  return FRAME_BYTES_MAX + lengthOf(span);
+}
+
+function lengthOf({ parent, links, named, attributes, status }: SpanBytes): number {
+  return FIXED_BYTES + (parent === undefined ? 0 : 2 + SPAN_BYTES) + named.length + attributes.length + links.length * (2 + LINK_BYTES) + status.length;
+}
+
+/** Writes it as one of `ScopeSpans.spans`; times are milliseconds since 1970. Answers where it ends. */
+export function writeSpan(to: Buffer, from: number, span: SpanBytes, startMs: number, endMs: number): number {
+  const { traceparent, parent, links, named, attributes, status } = span;
+  let at = writeVarint(to, tag(to, from, 0x12), lengthOf(span));
+  at = writeIds(to, at, traceparent);
+  if (parent !== undefined) at = writeSpanId(to, at, 0x22, parent);
+  at += to.write(named, at, 'latin1');
+  at = writeTime(to, tag(to, at, 0x39), startMs);
+  at = writeTime(to, tag(to, at, 0x41), endMs);
+  at += to.write(attributes, at, 'latin1');
+  for (const link of links) {
+    at = tag(to, tag(to, at, 0x6a), LINK_BYTES);
+    at = writeIds(to, at, link);
+    at = writeWord(to, tag(to, at, 0x35), FLAGS | FLAG_REMOTE);
+  }
+  if (status !== '') at += to.write(status, at, 'latin1');
+  return writeWord(to, tag(to, tag(to, at, 0x85), 0x01), parent === undefined ? FLAGS : FLAGS | FLAG_REMOTE);
+}
+
+function tag(to: Buffer, at: number, byte: number): number {
+  to[at] = byte;
+  return at + 1;
+}
+
+function writeIds(to: Buffer, from: number, traceparent: string): number {
+  const at = tag(to, tag(to, from, 0x0a), TRACE_BYTES);
+  return writeSpanId(to, writeDigits(to, at, traceparent, TRACE_AT, TRACE_BYTES), 0x12, traceparent);
+}
+
+function writeSpanId(to: Buffer, at: number, name: number, traceparent: string): number {
+  return writeDigits(to, tag(to, tag(to, at, name), SPAN_BYTES), traceparent, SPAN_AT, SPAN_BYTES);
+}
+
+function writeDigits(to: Buffer, at: number, text: string, from: number, bytes: number): number {
+  for (let i = 0; i < bytes; i += 1) {
+    to[at + i] = DIGITS[text.charCodeAt(from + 2 * i)]! << 4 | DIGITS[text.charCodeAt(from + 2 * i + 1)]!;
+  }
+  return at + bytes;
+}
+
+function writeVarint(to: Buffer, from: number, value: number): number {
+  let at = from;
+  let left = value;
+  for (; left > 0x7f; left >>>= 7) at = tag(to, at, left & 0x7f | 0x80);
+  return tag(to, at, left);
+}
+
+function writeWord(to: Buffer, at: number, word: number): number {
+  to[at] = word;
+  to[at + 1] = word >>> 8;
+  to[at + 2] = word >>> 16;
+  to[at + 3] = word >>> 24;
+  return at + 4;
+}
+
+/** In nanoseconds, which are more than a number holds, to the microsecond: of more a number of milliseconds since 1970 knows nothing. */
+function writeTime(to: Buffer, at: number, ms: number): number {
+  const us = Math.round(ms * 1_000);
+  const low = us % WORD * NS_PER_US;
+  const high = Math.floor(us / WORD) * NS_PER_US + Math.floor(low / WORD);
+  return writeWord(to, writeWord(to, at, low % WORD), high);
+}
