@@ -1,20 +1,31 @@
-/** Part `traces`: what recording 10 % of the traces costs. Two stacks run side by side and are loaded at the same time, so that both meet the same machine. */
+/**
+ * Part `traces`: what recording 10 % of the traces costs. Two stacks of three are loaded at the same time, so that both meet the same machine: with and
+ * without traces, and, as a measure of what such a pair can tell, both without.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Bench } from './bench.ts';
-import { cpuOf, cpuPer, INPUT } from './bench.ts';
+import { INPUT } from './bench.ts';
 import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
 import type { Load, LoadResult } from './load-generator.ts';
 import { SHAPES, startMachine, workerCommand } from './machine.ts';
+import { threadsUs } from './process-usage.ts';
 import { startStack } from './stack.ts';
 
 const PERCENT = 10;
 const CONNECTIONS = 64;
 /** Times the processor time of core and facade without. */
 const COST_MAX = 1.03;
-/** Pairs for each round of the other parts. */
-const PAIRS_PER_ROUND = 4;
+/** Each side in as many pairs as the others. */
+const KINDS = [['plain', 'traced'], ['again', 'traced'], ['plain', 'again']] as const;
+type Name = typeof KINDS[number][number];
+/** Of each kind with the stacks of a round. */
+const PAIRS = 2;
+/** What is compiled late costs for long: a tenth of the jobs must be enough to have the code of spans compiled. */
+const WARM_UP_S = 8;
+
+type Side = Awaited<ReturnType<typeof startSide>>;
 
 /** A stack that takes jobs, and a way to load it. */
 async function startSide(bench: Bench, env: Record<string, string>) {
@@ -25,14 +36,13 @@ async function startSide(bench: Bench, env: Record<string, string>) {
     url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: `{"input":${INPUT}}`,
     connections: CONNECTIONS, expect: '"COMPLETED"',
   };
-  const processes = { core: stack.processes.core, facade: stack.processes.facade };
+  const used = (): number => threadsUs(stack.processes.core) + threadsUs(stack.processes.facade);
   return {
     /** Processor time of core and facade for each job, in microseconds. */
     async run(seconds: number): Promise<number> {
-      const before = cpuOf(processes);
+      const before = used();
       const { answers } = await bench.load.ask<LoadResult>('run', { ...load, seconds } satisfies Load);
-      const { core, facade } = cpuPer(before, processes, answers);
-      return core! + facade!;
+      return (used() - before) / answers;
     },
     async stop(): Promise<void> {
       await machine.stop();
@@ -41,30 +51,53 @@ async function startSide(bench: Bench, env: Record<string, string>) {
   };
 }
 
-/** The figure is the median over pairs of what the traced side took, in times of the other. */
+/** One of the sides of a pair, and the other, in microseconds a job. */
+type Pair = readonly [number, number];
+
+/** The figures are medians over pairs of what the second side took, in times of the first. */
 export async function measureTraces(bench: Bench): Promise<Figure[]> {
   const collector = createServer((request, reply) => { request.resume().on('end', () => reply.writeHead(200).end()); });
   await new Promise<void>((resolve) => { collector.listen(0, '127.0.0.1', resolve); });
   const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
-  const plain = await startSide(bench, {});
-  const traced = await startSide(bench, { OTEL_EXPORTER_OTLP_ENDPOINT: url, SLIPWAY_TRACE_PERCENT: String(PERCENT) });
+  const pairs: Record<'traced' | 'again', Pair[]> = { traced: [], again: [] };
   try {
     bench.say(`POST /runsync, ${CONNECTIONS} connections each, with and without traces, at the same time`);
-    const pair = async (): Promise<{ plain: number; traced: number }> => {
-      const [without, withTraces] = await Promise.all([plain, traced].map((side) => side.run(bench.options.seconds)));
-      return { plain: without!, traced: withTraces! };
-    };
-    for (let warm = 0; warm < 2; warm += 1) await pair();
-    const pairs: { plain: number; traced: number }[] = [];
-    for (let left = bench.options.rounds * PAIRS_PER_ROUND; left > 0; left -= 1) pairs.push(await pair());
-    const cost = median(pairs.map((pair) => pair.traced / pair.plain));
-    const cpu = { plain: median(pairs.map((pair) => pair.plain)), traced: median(pairs.map((pair) => pair.traced)) };
-    bench.say(`pairs: ${pairs.map((pair) => (pair.traced / pair.plain).toFixed(3)).join(' ')}`);
-    return [{ name: `processor time with traces of ${PERCENT} %`, path: 'session', value: cost, unit: '×', target: COST_MAX, cpu }];
+    for (let round = 0; round < bench.options.rounds; round += 1) await measureRound(bench, url, round, pairs);
   } finally {
-    await traced.stop();
-    await plain.stop();
     collector.closeAllConnections();
     collector.close();
+  }
+  const ratios = (of: Pair[]): number[] => of.map(([first, second]) => second / first);
+  const text = (of: Pair[]): string => ratios(of).map((ratio) => ratio.toFixed(3)).join(' ');
+  bench.say(`pairs: ${text(pairs.traced)}; both without: ${text(pairs.again)}`);
+  const cpu = { plain: median(pairs.traced.map(([plain]) => plain)), traced: median(pairs.traced.map(([, traced]) => traced)) };
+  return [
+    { name: `processor time with traces of ${PERCENT} %`, path: 'session', value: median(ratios(pairs.traced)), unit: '×', target: COST_MAX, cpu },
+    { name: 'the same of two sides without traces', path: 'session', value: median(ratios(pairs.again)), unit: '×' },
+  ];
+}
+
+/** Stacks of each round are new, started in another order: two equal processes of Node may differ by hundredths for as long as they run. */
+async function measureRound(bench: Bench, url: string, round: number, pairs: Record<'traced' | 'again', Pair[]>): Promise<void> {
+  const { seconds } = bench.options;
+  const sides = {} as Record<Name, Side>;
+  try {
+    const names: Name[] = ['plain', 'again', 'traced'];
+    for (const place of names.keys()) {
+      const name = names[(place + round) % names.length]!;
+      sides[name] = await startSide(bench, name === 'traced' ? { OTEL_EXPORTER_OTLP_ENDPOINT: url, SLIPWAY_TRACE_PERCENT: String(PERCENT) } : {});
+    }
+    await Promise.all(Object.values(sides).map((side) => side.run(WARM_UP_S)));
+    for (let turn = 0; turn < PAIRS; turn += 1) {
+      for (const [first, second] of KINDS) {
+        // Whose load begins first changes from turn to turn.
+        const order = turn % 2 === 0 ? [first, second] : [second, first];
+        const took = await Promise.all(order.map(async (name) => [name, await sides[name].run(seconds)] as const));
+        const of = Object.fromEntries(took) as Record<Name, number>;
+        pairs[second].push([of[first], of[second]]);
+      }
+    }
+  } finally {
+    for (const side of Object.values(sides).toReversed()) await side.stop();
   }
 }
