@@ -37,7 +37,10 @@ const NOW_SECONDS = TRAFFIC_WINDOWS_MS.now / 1_000;
 interface Facts {
   targetMs: number;
   executionMs: number;
+  /** What nine of ten starts do not exceed: it is too late for whoever would have to wait for one. */
   startMs: number;
+  /** Starts as they were measured, the shortest first: of one that is begun now each is as likely. */
+  startsMs: readonly number[];
   slots: number;
   /** Jobs that come in a millisecond. */
   rate: number;
@@ -66,8 +69,9 @@ export const sloScaler: Scaler = (sample, settings) => {
 };
 
 function factsOf({ traffic }: ScaleSample, { scalerValue }: ScaleSettings): Facts {
+  const startMs = traffic?.startMs || ASSUMED_START_MS;
   return {
-    targetMs: scalerValue * 1_000, executionMs: Math.max(traffic?.executionMs || ASSUMED_EXECUTION_MS, 1), startMs: traffic?.startMs || ASSUMED_START_MS,
+    targetMs: scalerValue * 1_000, executionMs: Math.max(traffic?.executionMs || ASSUMED_EXECUTION_MS, 1), startMs, startsMs: traffic?.startsMs ?? [startMs],
     slots: Math.max(traffic?.slots ?? 1, 1), rate: rateOf(traffic) / 1_000,
     hourRate: (traffic?.arrivalsPerSecondHour ?? 0) / 1_000,
     measured: (traffic?.executionMs ?? 0) > 0 && (traffic?.startMs ?? 0) > 0,
@@ -87,34 +91,41 @@ function rateOf(traffic: TrafficSample | undefined): number {
   return Math.min(Math.max(arrivalsPerSecond, least), most);
 }
 
-/** Workers more, so that what waits is started in time: by the target, or, where no new worker could make that, soon after the new ones are there. */
+/** Workers more, so that what waits is started in time: by the target, or, where most new workers could not make that, soon after they are there. */
 function missingFor({ queued, oldestWaitMs, workers }: ScaleSample, settings: ScaleSettings, present: readonly WorkerSample[], facts: Facts): number {
   if (queued === 0) return 0;
-  const { targetMs, executionMs, startMs, slots, rate } = facts;
+  const { targetMs, executionMs, startsMs, slots, rate } = facts;
   const leftMs = targetMs - oldestWaitMs;
-  const horizonMs = leftMs > startMs ? leftMs : startMs + Math.max(executionMs, targetMs / 2);
+  const usualMs = startsMs[Math.floor(startsMs.length / 2)]!;
+  const horizonMs = leftMs > usualMs ? leftMs : usualMs + Math.max(executionMs, targetMs / 2);
   const asleep = workers.filter(({ desired, state, reachable }) => desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable).length;
   const begun = present.reduce((sum, worker) => sum + beginsBy(horizonMs, worker, facts), 0);
   // Those that come later must be started later; those whose time ends before the horizon are to be started too.
   const wanted = Math.max(Math.ceil(queued * SHARE), 1) + rate * Math.max(horizonMs - targetMs, 0);
+  const [woken, started] = [beginsOf(horizonMs, WAKE_MS, executionMs) * slots, beginsOfStart(horizonMs, 0, facts)];
   let lacking = wanted - begun;
   let more = 0;
   const most = Math.max(settings.workersMax - present.length, 0) + 1;
   while (lacking > 0.05 && more < most) {
-    lacking -= beginsOf(horizonMs, more < asleep ? WAKE_MS : startMs, executionMs) * slots;
+    lacking -= more < asleep ? woken : started;
     more += 1;
   }
   return more;
 }
 
 /** Executions that a worker begins until then. */
-function beginsBy(untilMs: number, { state, held, ageMs }: WorkerSample, { executionMs, startMs, slots }: Facts): number {
-  if (state === 'READY') {
-    const busy = Math.min(held, slots);
-    return beginsOf(untilMs, 0, executionMs) * (slots - busy) + beginsOf(untilMs, executionMs / 2, executionMs) * busy;
-  }
-  const leftMs = state === 'INITIALIZING' ? Math.max(startMs - ageMs, startMs * LATE_SHARE) : startMs;
-  return beginsOf(untilMs, leftMs, executionMs) * slots;
+function beginsBy(untilMs: number, { state, held, ageMs }: WorkerSample, facts: Facts): number {
+  const { executionMs, slots } = facts;
+  if (state !== 'READY') return beginsOfStart(untilMs, state === 'INITIALIZING' ? ageMs : 0, facts);
+  const busy = Math.min(held, slots);
+  return beginsOf(untilMs, 0, executionMs) * (slots - busy) + beginsOf(untilMs, executionMs / 2, executionMs) * busy;
+}
+
+/** The same of one that has been starting for so long: as long as those of the starts that took longer, on average. */
+function beginsOfStart(untilMs: number, ageMs: number, { startsMs, startMs, executionMs, slots }: Facts): number {
+  const longer = startsMs.filter((ms) => ms > ageMs);
+  const left = longer.length > 0 ? longer.map((ms) => ms - ageMs) : [startMs * LATE_SHARE];
+  return (left.reduce((sum, ms) => sum + beginsOf(untilMs, ms, executionMs), 0) / left.length) * slots;
 }
 
 /** Executions that a slot begins until then when it is free at `freeMs`, on average: the first one, and one after each that ends. */

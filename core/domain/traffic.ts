@@ -34,6 +34,8 @@ export interface TrafficSample {
   executionMs: number;
   /** How long a new worker takes until it can work, in milliseconds: nine of ten took no longer. 0: none was seen. */
   startMs: number;
+  /** How long each of the last starts took, the shortest first: they may differ much, as a model is still in memory or is not. Absent: not known. */
+  startsMs?: readonly number[];
   /** Jobs that a worker holds at once. */
   slots: number;
 }
@@ -94,6 +96,6 @@ export function trafficSample(sums: TrafficSums, startsMs: readonly number[], sl
     arrivalsPerSecondNow: (sums.arrivedNow * 1_000) / now, arrivalsPerSecond: (sums.arrivedShort * 1_000) / short,
     arrivalsPerSecondLong: (sums.arrivedLong * 1_000) / long, arrivalsPerSecondHour: (sums.arrivedHour * 1_000) / hour,
     executionMs: sums.executed === 0 ? 0 : Math.round(sums.executionMs / sums.executed),
-    startMs: Math.round(sorted[Math.ceil(sorted.length * 0.9) - 1] ?? 0), slots,
+    startMs: Math.round(sorted[Math.ceil(sorted.length * 0.9) - 1] ?? 0), ...(sorted.length > 0 && { startsMs: sorted.map(Math.round) }), slots,
   };
 }

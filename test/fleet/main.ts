@@ -16,8 +16,8 @@ import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
 import type { MeasuredCore } from './measured-core.ts';
 import { statementTable } from './statement-table.ts';
-import { matchOf, matchTable, matches, wins } from './scalers.ts';
-import { LARGE_MODEL, recordedTrace } from './traces.ts';
+import { matchRecorded, matchTable, matches, wins } from './scalers.ts';
+import { LARGE_MODEL } from './traces.ts';
 
 const HELP = `npm run fleet -- [options]
 
@@ -31,8 +31,12 @@ Simulates machines over the real session protocol against a real core and Postgr
   --pulls <file>       of images; without these hundredths of usual ones
   --seed <n>           default 1
   --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads; exits 1 where it does not win
-  --trace <file>       instead: the same over a recorded load, a job a line: when it was submitted and how long it ran, in milliseconds
+  --trace <file>       instead: the same over a recorded load, a job a line: when it was submitted and how long it ran, in milliseconds; or as several
+                       are published (docs/performance.md), from whose tokens the length of a job is worked out
   --target <seconds>   of the SLO scaler there (default 10); --starts has its cold starts (without it some of 15 to 40 s)
+  --only <text>        of the lines of that record only those that hold it
+  --every <n>          one of so many of its jobs
+  --from, --until <n>  a part of it, in minutes
   --statements <n>     print the n statements that PostgreSQL spent most on, too
   --profile <folder>   write what core's processor did there, for a browser's profiler
   --decisions <n>      instead: how soon a decision follows its condition at so many endpoints that sleep, and what that costs
@@ -170,15 +174,20 @@ async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    trace: option, target: option, decisions: option, cores: option, 'at-once': option, statements: option, profile: option,
+    trace: option, target: option, only: option, every: option, from: option, until: option,
+    decisions: option, cores: option, 'at-once': option, statements: option, profile: option,
     scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
   if (values.trace !== undefined) {
     const starts = values.starts === undefined ? USUAL_STARTS : quantilesOf(readFileSync(values.starts, 'utf8'));
-    const trace = recordedTrace(readFileSync(values.trace, 'utf8'), starts, seed);
-    return console.log(matchTable([matchOf([trace], positive('--target', values.target, 10))]));
+    const minutes = (name: 'from' | 'until', fallback: number): number => (values[name] === undefined ? fallback : Number(values[name]) * 60_000);
+    const every = positive('--every', values.every, 1);
+    const cut = { only: values.only ?? '', every, offset: 0, fromMs: minutes('from', 0), untilMs: minutes('until', Infinity) };
+    const match = matchRecorded(readFileSync(values.trace, 'utf8'), starts, { seed, target: positive('--target', values.target, 10), cut });
+    if (!wins(match)) process.exitCode = 1;
+    return console.log(matchTable([match]));
   }
   if (values.scalers) {
     const seeds = [seed, seed + 1, seed + 2];

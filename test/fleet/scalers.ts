@@ -2,7 +2,9 @@
 import { runModel } from '../../core/domain/scale-model.ts';
 import type { ModelResult } from '../../core/domain/scale-model.ts';
 import type { ScaleSettings } from '../../core/domain/scaler.ts';
-import { traces } from './traces.ts';
+import type { Quantiles } from './lengths.ts';
+import type { Cut } from './recorded.ts';
+import { recordedTrace, traces } from './traces.ts';
 import type { Lengths, Trace } from './traces.ts';
 
 /** What a scaler comes to, over all seeds. */
@@ -53,6 +55,14 @@ export function matchOf(same: readonly Trace[], target: number): Match {
     delay: meanScore(same.map((trace) => play(trace, settingsOf({})))),
     slo: meanScore(same.map((trace) => play(trace, settingsOf({ scalerType: 'SLO', scalerValue: target })))),
   };
+}
+
+/**
+ * Plays a part of a recorded load (recorded.ts) with both, three times: with other starts, and where jobs are left out with others of them. `target`: of the
+ * SLO scaler, in seconds.
+ */
+export function matchRecorded(text: string, starts: Quantiles, { seed, target, cut }: { seed: number; target: number; cut: Cut }): Match {
+  return matchOf([0, 1, 2].map((n) => recordedTrace(text, starts, seed + n, { ...cut, offset: n })), target);
 }
 
 /** Whether the SLO scaler wins: the same GPU seconds for at most half of the wait, or at most 70 % of them for no longer waits. */

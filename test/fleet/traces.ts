@@ -3,6 +3,7 @@ import type { ModelJob } from '../../core/domain/scale-model.ts';
 import { randomOf } from '../helpers/random-of.ts';
 import { draw } from './lengths.ts';
 import type { Quantiles } from './lengths.ts';
+import { WHOLE, recordedJobs } from './recorded.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 
 /** A load, and how machines take it. */
@@ -59,14 +60,9 @@ export function traces(seed: number, { executionMs, startMs } = LENGTHS): Trace[
   });
 }
 
-/** A recorded load: a job a line, when it was submitted and how long it ran, in milliseconds since anything, in any order. `starts`: of its workers. */
-export function recordedTrace(text: string, starts: Quantiles, seed: number): Trace {
-  const rows = text.split('\n').map((line) => line.trim()).filter((line) => line !== '').map((line) => line.split(/[\s,]+/).map(Number));
-  if (rows.length === 0 || rows.some((row) => row.length !== 2 || row.some((ms) => !(ms >= 0)))) {
-    throw new Error('a recorded load has two numbers of milliseconds a line: when a job was submitted, and how long it ran');
-  }
-  const fromMs = rows.reduce((least, [atMs]) => Math.min(least, atMs!), Infinity);
-  const jobs = rows.map(([atMs, executionMs]) => ({ atMs: atMs! - fromMs, executionMs: executionMs! })).sort((a, b) => a.atMs - b.atMs);
+/** A recorded load (recorded.ts). `starts`: of its workers. */
+export function recordedTrace(text: string, starts: Quantiles, seed: number, cut = WHOLE): Trace {
+  const jobs = recordedJobs(text, cut);
   const random = randomOf(seed);
   const lengths = Array.from({ length: 5_000 }, () => Math.round(draw(starts, random)));
   return { name: 'recorded', jobs, untilMs: jobs.at(-1)!.atMs + 30 * MINUTE_MS, startMs: (n) => lengths[n % lengths.length]! };

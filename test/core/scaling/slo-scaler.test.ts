@@ -1,9 +1,12 @@
 /** The SLO scaler: what it wants and why, that it keeps its target for less than QUEUE_DELAY costs, and that it neither flaps nor forgets zero. */
 import t from 'tap';
+import type { ModelJob } from '../../../core/domain/scale-model.ts';
 import type { ScaleSample, WorkerSample } from '../../../core/domain/scaler.ts';
 import { sloScaler } from '../../../core/domain/slo-scaler.ts';
 import type { TrafficSample } from '../../../core/domain/traffic.ts';
 import { matchOf, matches, play, settingsOf, wins } from '../../fleet/scalers.ts';
+import { WHOLE, recordedJobs } from '../../fleet/recorded.ts';
+import type { Cut } from '../../fleet/recorded.ts';
 import { LARGE_MODEL, recordedTrace, traces } from '../../fleet/traces.ts';
 
 const worker = (given: Partial<WorkerSample> = {}): WorkerSample => ({
@@ -64,6 +67,37 @@ t.test('a recorded load is played as it came', async (t) => {
   t.same(recorded.jobs.map(({ atMs }) => atMs), diurnal!.jobs.map(({ atMs }) => atMs - firstMs));
   t.ok(wins(matchOf([recorded], 7)));
   for (const bad of ['', '1', '1,2,3', '1,x', '-1,2']) t.throws(() => recordedTrace(bad, [1], 1), /two numbers of milliseconds/, bad);
+});
+
+t.test('recorded loads as others publish them', async (t) => {
+  const tokens = [{ atMs: 0, executionMs: 1_300 }, { atMs: 500, executionMs: 4_000 }];
+  const published: [what: string, text: string, jobs: ModelJob[]][] = [
+    ['Azure', 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,2000,30\n2023-11-16 18:17:04.4799600,5000,100\n', tokens],
+    ['BurstGPT', 'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,2000,30,2030,API log\n5.5,GPT-4,5000,100,5100,x', tokens],
+    ['Mooncake', '{"timestamp": 3000, "input_length": 2000, "output_length": 30}\n{"timestamp": 3500, "input_length": 5000, "output_length": 100}', tokens],
+    ['GenTD26', 'gmt_create,predict_type,exec_time_seconds\n2024-11-15 16:58:00,A,43.0\n2024-11-15 16:57:50,A,32.0\n2024-11-15 16:58:10,A,0.0',
+      [{ atMs: 0, executionMs: 32_000 }, { atMs: 10_000, executionMs: 43_000 }]],
+  ];
+  for (const [what, text, jobs] of published) t.same(recordedJobs(text), jobs, what);
+  const ten = Array.from({ length: 10 }, (_, n) => `${n * 60_000},${n + 1}`).join('\n');
+  const cut = (given: Partial<Cut>) => recordedJobs(ten, { ...WHOLE, ...given }).map(({ executionMs }) => executionMs);
+  t.same(cut({ every: 4 }), [1, 5, 9]);
+  t.same(cut({ every: 4, offset: 5 }), [2, 6, 10], 'another part of them');
+  t.same(cut({ fromMs: 120_000, untilMs: 300_000 }), [3, 4, 5]);
+  t.same(cut({ only: '180000' }), [4]);
+  t.throws(() => cut({ only: 'x' }), /no job/);
+  t.throws(() => recordedJobs('at,ran\n1,2'), /columns of a public one/);
+});
+
+t.test('starts that differ: one in flight counts by how many are there in time, and one that is late by those that took longer', async (t) => {
+  const settings = settingsOf({ scalerType: 'SLO', scalerValue: 10, workersMax: 60 });
+  const wanted = (queued: number, startsMs: number[], ...agesMs: number[]) => sloScaler(sample({
+    queued, workers: agesMs.map((ageMs) => worker({ state: 'INITIALIZING', ageMs })), traffic: traffic({ startMs: 40_000, startsMs, executionMs: 60_000 }),
+  }), settings).workers;
+  t.equal(wanted(2, [2_000, 2_000, 2_000, 50_000], 0, 0), 3, 'of two starts one may well be late');
+  const mostlySoon = [...Array<number>(19).fill(2_000), 50_000];
+  t.equal(wanted(1, mostlySoon, 0), 1);
+  t.equal(wanted(1, mostlySoon, 5_000), 2, 'it is one of the long ones');
 });
 
 // Seeds that the scaler was not made with.

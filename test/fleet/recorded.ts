@@ -1,0 +1,83 @@
+/**
+ * Recorded loads, of files of our own and as others publish them: what came when, and how long it ran. Where tokens are recorded instead, a job runs as long
+ * as a model that makes PREFILL_PER_SECOND and DECODE_PER_SECOND of them would take.
+ */
+import type { ModelJob } from '../../core/domain/scale-model.ts';
+
+/** Tokens that are read, and that are made, in a second: a model of some ten billion parameters on one GPU, one request at a time. */
+const PREFILL_PER_SECOND = 5_000;
+const DECODE_PER_SECOND = 1_000 / 30;
+
+/** Which part of a recorded load is played. */
+export interface Cut {
+  /** Lines that hold this text alone: one model's jobs, for instance. Empty: all. */
+  only: string;
+  /** Of so many jobs one is played, the first or, by `offset`, a later one: what is too dense for 40 workers keeps its shape. */
+  every: number;
+  offset: number;
+  /** Milliseconds since the first job of the record. */
+  fromMs: number;
+  untilMs: number;
+}
+
+export const WHOLE: Cut = { only: '', every: 1, offset: 0, fromMs: 0, untilMs: Infinity };
+
+/** The jobs of a record, cut, in the order in which they came; the first comes at 0. */
+export function recordedJobs(text: string, { only, every, offset, fromMs, untilMs }: Cut = WHOLE): ModelJob[] {
+  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const read = readerOf(lines[0] ?? '');
+  const all = (read.titled ? lines.slice(1) : lines).map((line) => ({ line, ...read.job(line) }));
+  if (all.length === 0 || all.some(({ atMs, executionMs }) => !(atMs >= 0 && executionMs >= 0))) {
+    throw new Error('a recorded load has two numbers of milliseconds a line: when a job was submitted, and how long it ran; or the columns of a public one');
+  }
+  const sinceMs = all.reduce((least, { atMs }) => Math.min(least, atMs), Infinity);
+  // What never ran used no worker.
+  const chosen = all.filter(({ line, atMs, executionMs }) => (
+    line.includes(only) && executionMs > 0 && atMs - sinceMs >= fromMs && atMs - sinceMs < untilMs));
+  const jobs = chosen.sort((a, b) => a.atMs - b.atMs).filter((_job, n) => n % every === offset % every);
+  if (jobs.length === 0) throw new Error('no job of the recorded load is in that part of it');
+  return jobs.map(({ atMs, executionMs }) => ({ atMs: Math.round(atMs - jobs[0]!.atMs), executionMs: Math.round(executionMs) }));
+}
+
+/** How the lines of a record are read; `titled`: the first one names its columns. */
+interface Reader {
+  titled: boolean;
+  job(line: string): ModelJob;
+}
+
+function readerOf(first: string): Reader {
+  if (first.startsWith('{')) return { titled: false, job: jobOfTokens };
+  if (!/[a-z]/i.test(first)) return { titled: false, job: jobOfNumbers };
+  const titles = first.split(',').map((title) => title.trim().toLowerCase());
+  const place = (...names: string[]): number => titles.findIndex((title) => names.includes(title));
+  const [at, ran] = [place('timestamp', 'gmt_create'), place('exec_time_seconds')];
+  const [read, made] = [place('contexttokens', 'request tokens'), place('generatedtokens', 'response tokens')];
+  return {
+    titled: true,
+    job: (line) => {
+      const cells = line.split(',');
+      const executionMs = ran < 0 ? tokensMs(Number(cells[read]), Number(cells[made])) : Number(cells[ran]) * 1_000;
+      return { atMs: timeMs(cells[at] ?? ''), executionMs };
+    },
+  };
+}
+
+function jobOfNumbers(line: string): ModelJob {
+  const [atMs = NaN, executionMs = NaN, ...more] = line.split(/[\s,]+/).map(Number);
+  return { atMs: more.length > 0 ? NaN : atMs, executionMs };
+}
+
+/** A line of JSON, with milliseconds. */
+function jobOfTokens(line: string): ModelJob {
+  const { timestamp, input_length: read, output_length: made } = JSON.parse(line) as { timestamp: number; input_length: number; output_length: number };
+  return { atMs: timestamp, executionMs: tokensMs(read, made) };
+}
+
+function tokensMs(read: number, made: number): number {
+  return (read / PREFILL_PER_SECOND + made / DECODE_PER_SECOND) * 1_000;
+}
+
+/** Seconds, or a time of a day. */
+function timeMs(text: string): number {
+  return /^[\d.]+$/.test(text) ? Number(text) * 1_000 : Date.parse(`${text.replace(' ', 'T').slice(0, 23)}Z`);
+}
