@@ -1,5 +1,6 @@
 /** What a fleet costs while nothing happens: statements at PostgreSQL, counted on their way. Whoever adds a poll finds it here. */
 import t from 'tap';
+import type { Test } from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { countingProxy } from '../../helpers/counting-proxy.ts';
@@ -13,22 +14,40 @@ t.setTimeout(120_000);
 const SLEEPING = 1_000;
 const ACTIVE = 50;
 /** The clock of core goes so many times as fast, so that a span of seconds has many passes of each loop: where its ends lie hardly counts. */
-const SPEED = 5;
+const SPEED = 4;
 const fast: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() * SPEED, after: (ms, fn) => systemClock.after(ms / SPEED, fn) };
 /** What starts asks more for so long, in milliseconds of that clock. */
 const START_MS = 4_000;
-/** In milliseconds of that clock: some 460 statements of one core, of which its ends may cut off or add a handful. */
-const SPAN_MS = 100_000;
-/** Statements a second of one core at the most; of three, so many times what one was measured to send. */
+/** In milliseconds of that clock: some 410 statements of one core, of which its ends may cut off or add a handful. */
+const SPAN_MS = 90_000;
+/**
+ * Statements a second of one core at the most; of three, so many times what one was measured to send. Both for each look at all endpoints, which is made
+ * once a second and seldomer on a busy machine, as everything is: what others do on it counts on neither side.
+ */
 const ONE_MAX = 5;
 const THREE_TIMES_MAX = 1.2;
 /** What each core sends for itself, that it hears and which duties are free: by it a duty is taken within 3 s. Whatever else is sent, one of them sends. */
 const OWN = /^\s*SELECT pg_backend_pid\(\) AS pid, EXISTS \(SELECT FROM pg_listening_channels/;
+const LOOK = /^\s*WITH RECURSIVE queue/;
+/** Rests as long as it took, many times over: how often it comes says how busy the machine is. */
+const RESTS = /^\s*SELECT j\.endpoint_id, j\.id, j\.attempt, j\.machine_id, j\.machine_id AS name/;
 /** Passes more or fewer of one loop in a span, where its ends and the pauses of loops, which vary, decide. */
 const CHANCE = 4;
+/** The same of all loops together, of some 400 statements. */
+const CHANCE_OF_ALL = 10;
 
-/** Statements a second of core's clock, by text, over a span in which nothing is asked of it. */
-async function perSecond(proxy: CountingProxy, spanMs = SPAN_MS): Promise<{ total: number; counts: Map<string, number>; each: string[] }> {
+interface Sent {
+  /** Statements a second of core's clock. */
+  total: number;
+  counts: Map<string, number>;
+  looks: number;
+  /** Of all but what rests. */
+  steady: number;
+  each: string[];
+}
+
+/** What is sent over a span in which nothing is asked of core. */
+async function sentOver(t: Test, proxy: CountingProxy, spanMs = SPAN_MS): Promise<Sent> {
   const pass = (ms: number, since = fast.monotonicMs()) => waitFor('the span to pass', () => fast.monotonicMs() - since >= ms);
   await pass(START_MS);
   const sinceMs = fast.monotonicMs();
@@ -36,8 +55,11 @@ async function perSecond(proxy: CountingProxy, spanMs = SPAN_MS): Promise<{ tota
   await pass(spanMs);
   const seconds = (fast.monotonicMs() - sinceMs) / 1_000;
   const counts = proxy.take();
+  const of = (wanted: (text: string) => boolean): number => [...counts].reduce((sum, [text, count]) => sum + (wanted(text) ? count : 0), 0);
+  const looks = of((text) => LOOK.test(text));
+  t.ok(looks > 0 && looks <= seconds * 1.05 + 1, `${looks} looks at all endpoints in ${Math.round(seconds)} s`);
   const each = [...counts].sort((a, b) => b[1] - a[1]).map(([text, count]) => `${count} ${text.slice(0, 100)}`);
-  return { total: [...counts.values()].reduce((sum, count) => sum + count, 0) / seconds, counts, each };
+  return { total: of(() => true) / seconds, counts, looks, steady: of((text) => !RESTS.test(text)), each };
 }
 
 t.test('statements a second', async (t) => {
@@ -48,22 +70,24 @@ t.test('statements a second', async (t) => {
   await core.sql`
     INSERT INTO endpoint (id, account_id, name, template_id, workers_min, workers_max)
     SELECT 'sleeping' || n, ${core.accountId}, 'test', ${templateId}, 0, 3 FROM generate_series(1, ${SLEEPING}) n`;
-  const one = await perSecond(proxy);
+  const one = await sentOver(t, proxy);
   t.ok(one.total > 1 && one.total <= ONE_MAX, `${SLEEPING} sleeping endpoints: 5 a second in all:\n${one.each.join('\n')}`);
 
   await Promise.all([core.startReplica(), core.startReplica()]);
-  const three = await perSecond(proxy);
-  t.ok(three.total <= one.total * THREE_TIMES_MAX, `with three of core hardly more:\n${three.each.join('\n')}`);
+  const three = await sentOver(t, proxy);
+  const busier = three.looks / one.looks;
+  t.ok(three.steady <= one.steady * busier * THREE_TIMES_MAX + CHANCE_OF_ALL, `with three of core hardly more:\n${three.each.join('\n')}`);
   for (const text of new Set([...one.counts.keys(), ...three.counts.keys()])) {
+    if (RESTS.test(text)) continue;
     const [before, after] = [one.counts.get(text) ?? 0, three.counts.get(text) ?? 0];
-    const most = OWN.test(text) ? before * 3 : before * 1.1;
+    const most = (OWN.test(text) ? before * 3 : before * 1.1) * busier;
     t.ok(after <= most + CHANCE, `${before}, and ${after} of three: ${text.slice(0, 100)}`);
   }
 
   await core.joinAgent({ cpuSlots: ACTIVE });
   await Promise.all(Array.from({ length: ACTIVE }, () => core.createEndpoint({ templateId })));
   await waitFor('their workers', async () => (await core.sql`SELECT FROM worker WHERE state = 'READY'`).length === ACTIVE);
-  const active = await perSecond(proxy, SPAN_MS / 8);
+  const active = await sentOver(t, proxy, SPAN_MS / 8);
   t.ok((active.total - three.total) / ACTIVE <= 0.3, `a part of a statement for each active endpoint:\n${active.each.join('\n')}`);
   t.comment(`one core ${one.total.toFixed(1)}, three ${three.total.toFixed(1)}, with ${ACTIVE} active endpoints and a machine ${active.total.toFixed(1)}`);
 });
