@@ -138,7 +138,8 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
     await inspect(t, page, 'the question');
     await page.getByRole('button', { name: 'Keep them' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // By its element: one that is closed has no role before it is gone.
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Cancel them' }).focus();
     await page.keyboard.press('Enter');
