@@ -17,7 +17,7 @@ export interface JobRange {
   high: number;
 }
 
-/** A transaction that began earlier may take its position later, by no more than this. */
+/** A transaction that began earlier may take its position later, and the clock be set back, by no more than this. */
 const DISORDER_MS = 1_000;
 /** Jobs that a step looks at for one that tells when its position was given. */
 const LOOKED_MAX = 200;
