@@ -3,17 +3,9 @@ import { isUtf8 } from 'node:buffer';
 import t from 'tap';
 import { JsonScan, scanJson } from '../../../core/runtime/json-scan.ts';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
 
 const NAMES = ['input', 'a', 'policy', 'i'];
-
-/** Numbers below `max` that are the same in every run. */
-function seeded(seed: number): (max: number) => number {
-  let state = seed;
-  return (max) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor(state / 2 ** 32 * max);
-  };
-}
 
 type Pick = (max: number) => number;
 const any = <Item>(pick: Pick, items: readonly Item[]): Item => items[pick(items.length)]!;
@@ -89,7 +81,7 @@ function fault(bytes: Buffer, step: number): string | undefined {
 }
 
 t.test('it agrees with JSON.parse, however it is stepped', async (t) => {
-  const pick = seeded(7);
+  const pick = seededRandom().below;
   let good = 0;
   for (let round = 0; round < 30_000; round += 1) {
     const whole = Buffer.from(`${any(pick, BLANKS)}${text(pick, 0)}${any(pick, BLANKS)}`);
