@@ -96,7 +96,7 @@ export class Links {
   }
 
   /** They end with the test. */
-  static async open(t: Test): Promise<Links> {
+  static async start(t: Test): Promise<Links> {
     const links = new Links((await scratch(t)).path);
     t.teardown(() => {
       for (const server of links.#servers) server.close();

@@ -20,7 +20,7 @@ const LARGE = 1_000_000;
 const ROUNDS = 30;
 
 const files = await scratch(t);
-const links = await Links.open(t);
+const links = await Links.start(t);
 const system = await startSystem(t, { cores: 2, transportOf: (part) => links.of(part) });
 const command = jsHandler('all.js');
 const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 3 }, workersMax: 3 }));
