@@ -124,7 +124,7 @@ function beginsBy(untilMs: number, { state, held, ageMs }: WorkerSample, facts: 
 /** The same of one that has been starting for so long: as long as those of the starts that took longer, on average. */
 function beginsOfStart(untilMs: number, ageMs: number, { startsMs, startMs, executionMs, slots }: Facts): number {
   const longer = startsMs.filter((ms) => ms > ageMs);
-  const left = longer.length > 0 ? longer.map((ms) => ms - ageMs) : [startMs * LATE_SHARE];
+  const left = longer.length > 0 ? longer.map((ms) => Math.max(ms - ageMs, ms * LATE_SHARE)) : [startMs * LATE_SHARE];
   return (left.reduce((sum, ms) => sum + beginsOf(untilMs, ms, executionMs), 0) / left.length) * slots;
 }
 

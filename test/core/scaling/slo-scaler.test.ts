@@ -114,6 +114,10 @@ t.test('no flapping: under a steady load workers stay', async (t) => {
   const { starts, waitsMs } = play({ ...any!, jobs, untilMs: 1_800_000 }, settingsOf({ scalerType: 'SLO', scalerValue: 5 }));
   t.ok(starts <= 30, `${starts} starts for the 12 that are at work on average, in half an hour`);
   t.ok(waitsMs.slice(400).every((ms) => ms <= 5_000), 'nobody waits too long once it goes');
+  for (const [chosen, most] of [[{}, 40], [{ scalerType: 'REQUEST_COUNT', scalerValue: 1 }, 55]] as const) {
+    const other = play({ ...any!, jobs, untilMs: 1_800_000 }, settingsOf(chosen));
+    t.ok(other.starts <= most, `${JSON.stringify(chosen)}: ${other.starts} starts`);
+  }
 });
 
 t.test('zero: all workers are gone when jobs no longer come', async (t) => {
