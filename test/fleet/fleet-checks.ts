@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type postgres from 'postgres';
 import { decide } from '../../core/domain/scale-decision.ts';
-import type { DecisionSample } from '../../core/domain/scale-decision.ts';
+import type { Decision, DecisionSample } from '../../core/domain/scale-decision.ts';
 import type { EndpointExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
 
 /** Decisions that are read at once. */
@@ -16,7 +16,11 @@ export async function checkMoment(sql: postgres.Sql): Promise<string[]> {
   const many = await sql<{ id: string; n: number; workers_max: number }[]>`
     SELECT e.id, e.workers_max, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
     WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version GROUP BY e.id, e.workers_max HAVING count(*) > e.workers_max`;
+  const over = await sql<{ name: string; n: number; worker_quota: number }[]>`
+    SELECT a.name, a.worker_quota, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN account a ON a.id = e.account_id
+    WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND a.worker_quota IS NOT NULL GROUP BY a.id HAVING count(*) > a.worker_quota`;
   return [
+    ...over.map(({ name, n, worker_quota }) => `${name} has ${n} workers, and its quota is ${worker_quota}`),
     ...twice.map(({ machine_id, uuid, n }) => `GPU ${uuid} of ${machine_id} is given to ${n} workers`),
     ...many.map(({ id, n, workers_max }) => `${id} has ${n} workers, and workersMax is ${workers_max}`),
   ];
@@ -37,18 +41,21 @@ export async function checkEnd(sql: postgres.Sql): Promise<string[]> {
   return Object.entries(words).flatMap(([name, text]) => (left![name as keyof typeof words] > 0 ? [`${left![name as keyof typeof words]} ${text}`] : []));
 }
 
+type LoggedRow = Omit<Decision, 'refusalByMachine'> & { id: number; sample: DecisionSample };
+
 /** Every decision of the log is made again from its sample. */
 export async function checkReplays(sql: postgres.Sql): Promise<{ decisions: number; faults: string[] }> {
   const faults: string[] = [];
   let decisions = 0;
   for (let after = 0; ;) {
-    const rows = await sql<{ id: number; sample: DecisionSample; target: number; throttled: number; reason: string; actions: unknown; refusal: string }[]>`
-      SELECT id::int, sample, target, throttled, reason, actions, refusal FROM scale_log WHERE id > ${after} AND sample IS NOT NULL ORDER BY id LIMIT ${PAGE}`;
+    const rows = await sql<LoggedRow[]>`
+      SELECT id::int, sample, target, wished, throttled, reason, limits, numbers, actions, refusal FROM scale_log
+      WHERE id > ${after} AND sample IS NOT NULL ORDER BY id LIMIT ${PAGE}`;
     if (rows.length === 0) return { decisions, faults };
     for (const { id, sample, ...logged } of rows) {
-      const { target, throttled, reason, actions, refusal } = decide(sample);
-      if (!isDeepStrictEqual(JSON.parse(JSON.stringify({ target, throttled, reason, actions, refusal })), { ...logged })) {
-        faults.push(`decision ${id} is another one when it is made again: ${reason} instead of ${logged.reason}`);
+      const { refusalByMachine: _, ...again } = decide(sample);
+      if (!isDeepStrictEqual(JSON.parse(JSON.stringify(again)), { ...logged })) {
+        faults.push(`decision ${id} is another one when it is made again: ${again.reason} instead of ${logged.reason}`);
       }
       after = id;
     }

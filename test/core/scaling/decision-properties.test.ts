@@ -134,3 +134,36 @@ holds(t, 'each worker is named once, and a limit that cuts is told', (_sample, d
     && (decision.target >= decision.wished || (told('WORKERS_MAX') && decision.reason.includes('workersMax')))
     && (decision.throttled === 0 || told('NO_PLACE') || told('QUOTA')) && (decision.throttled > 0) === (decision.refusal !== '');
 });
+
+const share = fc.record({ gpus: fc.nat(6), weight: fc.integer({ min: 1, max: 3 }) });
+const asker = fc.record({ waiting: fc.integer({ min: 1, max: 3 }), gpuCount: fc.integer({ min: 1, max: 3 }), paused: fc.constantFrom([], ['m1']) });
+/** The same beside other accounts that wait for GPUs, and workers that may give way. */
+const contested = fc.tuple(seen, share, share, fc.array(asker, { maxLength: 3 }), fc.nat(1_000)).map(([{ sample, machines }, mine, theirs, askers, sinceMs]) => {
+  const own = { accountId: 'own', ...mine };
+  const others = [{ accountId: 'other', ...theirs }];
+  const rivals = askers.map(({ waiting, gpuCount, paused }) => (
+    { accountId: 'other', waiting, paused, request: { ...sample.settings, gpuIds: [L4], gpuCount } }));
+  const large = { ownSinceMs: 0, waiters: rivals.map(({ waiting: _, ...rival }) => ({ ...rival, sinceMs })) };
+  const workers = machines.flatMap(({ id, gpus: all }) => all.filter(({ used }) => used).map(({ uuid }) => (
+    { id: `low ${uuid}`, accountId: 'own', machineId: id, gpuUuids: [uuid], going: false })));
+  const competitors = { contest: { own, others, rivals, large }, giving: { own, others, workers } };
+  const { fleet, ...bare } = sample;
+  return { sample: { ...bare, fleet: fleetSample(bare, machines, fleet!.quota, undefined, competitors) }, machines };
+});
+
+t.test('beside others that wait for GPUs: the same from its sample, no GPU twice or taken, nobody is asked to go in vain, and what cuts is told', async (t) => {
+  const met = new Set<string>();
+  t.doesNotThrow(() => fc.assert(fc.property(contested, ({ sample, machines }) => {
+    const decision = decide(sample);
+    for (const { limit } of decision.limits) met.add(limit);
+    const asked = named(decision, 'PREEMPT');
+    if (asked.length > 0) met.add('PREEMPT');
+    const given = adds(decision).flatMap(({ gpuUuids }) => gpuUuids);
+    const free = new Set(machines.filter(({ connected }) => connected).flatMap((each) => each.gpus.filter(({ used }) => !used).map(({ uuid }) => uuid)));
+    const told = decision.limits.some(({ limit, cut, text }) => ['NO_PLACE', 'QUOTA', 'FAIR_SHARE', 'KEPT_GPUS'].includes(limit) && cut > 0 && text !== '');
+    return same(decide(JSON.parse(JSON.stringify(sample)) as DecisionSample), decision)
+      && new Set(given).size === given.length && given.every((uuid) => free.has(uuid))
+      && (asked.length === 0 || decision.throttled > 0) && new Set(asked).size === asked.length && (decision.throttled === 0 || told);
+  }), { seed: SEED, numRuns: 3_000 }));
+  for (const what of ['NO_PLACE', 'QUOTA', 'FAIR_SHARE', 'KEPT_GPUS', 'PREEMPT']) t.ok(met.has(what), `${what} was met`);
+});
