@@ -137,11 +137,12 @@ holds(t, 'each worker is named once, and a limit that cuts is told', (_sample, d
 
 const share = fc.record({ gpus: fc.nat(6), weight: fc.integer({ min: 1, max: 3 }) });
 const asker = fc.record({ waiting: fc.integer({ min: 1, max: 3 }), gpuCount: fc.integer({ min: 1, max: 3 }), paused: fc.constantFrom([], ['m1']) });
+const askers = fc.array(asker, { maxLength: 3 });
 /** The same beside other accounts that wait for GPUs, and workers that may give way. */
-const contested = fc.tuple(seen, share, share, fc.array(asker, { maxLength: 3 }), fc.nat(1_000)).map(([{ sample, machines }, mine, theirs, askers, sinceMs]) => {
+const contested = fc.tuple(seen, share, share, askers, fc.nat(1_000)).map(([{ sample, machines }, mine, theirs, asking, sinceMs]) => {
   const own = { accountId: 'own', ...mine };
   const others = [{ accountId: 'other', ...theirs }];
-  const rivals = askers.map(({ waiting, gpuCount, paused }) => (
+  const rivals = asking.map(({ waiting, gpuCount, paused }) => (
     { accountId: 'other', waiting, paused, request: { ...sample.settings, gpuIds: [L4], gpuCount } }));
   const large = { ownSinceMs: 0, waiters: rivals.map(({ waiting: _, ...rival }) => ({ ...rival, sinceMs })) };
   const workers = machines.flatMap(({ id, gpus: all }) => all.filter(({ used }) => used).map(({ uuid }) => (
