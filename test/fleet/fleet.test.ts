@@ -24,7 +24,7 @@ const began = Date.now();
 const said = (text: string): void => { t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`); };
 /** Jobs of small accounts, beside a flood and without. */
 const TRICKLE = 60;
-const ROUNDS_MAX = 4;
+const ROUNDS_MAX = 5;
 const PATIENCE_MS = 150_000;
 const PAUSE_MS = 250;
 
@@ -83,10 +83,11 @@ t.test('what waits is explained by its true cause', async (t) => {
 
 t.test('one account floods its endpoints: small ones beside it wait twice as long as else at the most', async (t) => {
   const own = fleet.endpoints.filter(({ accountId }) => accountId === fleet.endpoints[0]!.accountId);
-  let round = { quietMs: 0, floodedMs: Infinity };
-  // The fleet, which is all machines at once, and core share a processor here with whatever else runs: what a moment of that took is measured again.
-  for (let n = 0; n < ROUNDS_MAX && round.floodedMs > round.quietMs * 2; n += 1) {
-    const quietMs = await trickle();
+  let round = { quietMs: Infinity, floodedMs: Infinity };
+  // The fleet, which is all machines at once, and core share a processor here with whatever else runs: what a moment of that took is measured again, and
+  // a quiet time that was none makes no flood look well.
+  for (let n = 0; n < ROUNDS_MAX && (n === 0 || round.floodedMs > round.quietMs * 2); n += 1) {
+    const quietMs = Math.min(await trickle(), round.quietMs);
     const flood = fleet.submit(range(SIZE.workers / 4).map((place) => own[place % own.length]!));
     round = { quietMs, floodedMs: await trickle() };
     await flood;
