@@ -3,6 +3,7 @@
  * as if nothing had been. After it core has given the attempts away, so they are ended before anything else happens. Pods belong to this machine
  * whatever happened, and always go on.
  */
+import { someAttempts, someWorkers } from '../core/runtime/logger.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { dropAll, takeUp } from './attempts/take-up.ts';
 import type { TakeUpParts } from './attempts/take-up.ts';
@@ -56,7 +57,7 @@ export class Takeover {
     const { executor } = containers;
     const disowned = workers.size === 0 ? undefined : this.#hindrance();
     if (disowned !== undefined) {
-      logger.warn({ workers: workers.size, reason: disowned }, 'workers of the run before are ended');
+      logger.warn({ ...someWorkers(workers.keys()), reason: disowned }, 'workers of the run before are ended');
       await executor?.sweep(new Set(formerPods.keys()));
     } else if (run?.leaseFromMs !== undefined && workers.size > 0) {
       lease.resume(run.leaseFromMs - (clock.machineMs() - clock.monotonicMs()), run.leaseMs);
@@ -69,7 +70,8 @@ export class Takeover {
     }
     containers.keepNothing();
     const taken = pool.all().filter((worker) => worker.isRunning).length;
-    if (taken + running.size > 0) logger.info({ workers: taken, attempts: this.#parts.table.size }, 'took up what the run before left');
+    const attempts = someAttempts(this.#parts.table.all().map(({ ref }) => ref));
+    if (taken + running.size > 0) logger.info({ workers: taken, ...attempts }, 'took up what the run before left');
   }
 
   /** Tells the next run that this one lives. Called often; costs nothing while nothing would outlive it. */

@@ -12,16 +12,17 @@ const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 const SPREADS: Record<string, string[]> = {
   ref: ['endpointId', 'jobId', 'attempt', 'workerId'],
   'refOf()': ['endpointId', 'jobId', 'attempt', 'machineId'],
-  'someAttempts()': ['attempts'],
+  'someAttempts()': ['listed'],
+  'someWorkers()': ['listed'],
   attempt: ['endpointId', 'jobId', 'attempt', 'machineId'],
 };
 
 /** A word of a sentence, and ids of which a line with it has one. A line about many has their list. */
 const WORDS: [word: RegExp, ids: string[]][] = [
-  [/\b(attempt|outcome|claims?|result)\b/, ['attempt', 'attempts', 'ids', 'ref']],
-  [/\b(job|webhook)\b/, ['jobId', 'attempts', 'ids', 'ref']],
-  [/\bworker\b/, ['workerId', 'attempts', 'ids', 'machineId']],
-  [/\b(pod)\b/, ['podId']],
+  [/\b(attempts?|outcomes?|claims?|result)\b/, ['attempt', 'listed', 'ids', 'ref']],
+  [/\b(jobs?|webhook)\b/, ['jobId', 'listed', 'ids', 'ref']],
+  [/\bworkers?\b/, ['workerId', 'listed', 'ids', 'machineId']],
+  [/\b(pods?)\b/, ['podId']],
   // Calls of workers have no id of a request: they are known by their worker.
   [/\b(?<!bridge )(request|call failed|call ended)\b/, ['requestId', 'ids']],
 ];
@@ -62,10 +63,16 @@ const files = execFileSync('git', ['ls-files', 'core', 'facades', 'gpu-agent'], 
   .split('\n').filter((file) => file.endsWith('.ts') && !file.startsWith('facades/console/web/'));
 const lines = files.flatMap(linesOf);
 
-/** Sentences with such a word that are about no single one, or are said before it is known. */
+/** Sentences with such a word that are about no single one, or are said before it is known, or of what is no more. */
 const ABOUT_NONE = new Set<string>([
   // Nothing was claimed.
-  'claim failed, will try again',
+  'claim failed, will try again', 'jobs were not handed over ahead',
+  // Lists of ids by what was done with them, and a count of rows.
+  'workers changed', 'jobs of a deleted endpoint removed',
+  // A machine as a whole.
+  'workers may lose what they send now', 'the agent is not root: workers in containers can reach programs of this host',
+  'no tunnel, will try again: facades cannot reach the workers of this machine by it', 'workers run as users of their own',
+  'workers run as the agent\'s own user: only an agent that runs as root can give them another',
 ]);
 
 t.test('a line about an attempt, a job, a worker, a pod or a request carries its id', async (t) => {
@@ -81,6 +88,7 @@ t.test('a line about an attempt, a job, a worker, a pod or a request carries its
 t.test('ids stand together: a job is found by its endpoint, an attempt by its job', async (t) => {
   for (const { place, fields } of lines) {
     if (fields.includes('jobId')) t.ok(fields.includes('endpointId'), `${place} has jobId, so endpointId too`);
+    if (fields.includes('workerId') && place.startsWith('gpu-agent/units/')) t.ok(fields.includes('endpointId'), `${place} has workerId, so endpointId too`);
     if (fields.includes('attempt')) t.ok(fields.includes('jobId'), `${place} has attempt, so jobId too`);
   }
 });

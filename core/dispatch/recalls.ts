@@ -7,6 +7,7 @@ import { RECALL_MS } from '../domain/hand-ahead.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { refOf } from './agent-messages.ts';
 import type { SessionOutbox } from './session-outbox.ts';
@@ -42,7 +43,7 @@ export class Recalls {
     try {
       await this.#recall(due);
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'nobody could be found for jobs that wait in hand, will look again');
+      this.#options.logger.warn({ err: error, ...someAttempts(due) }, 'nobody could be found for jobs that wait in hand, will look again');
     } finally {
       this.#looking = false;
     }

@@ -35,4 +35,10 @@ export function someAttempts(attempts: readonly { endpointId: string; jobId: str
   return { count: attempts.length, attempts: told };
 }
 
+/** The same of workers. */
+export function someWorkers(ids: Iterable<string>): object {
+  const workerIds = [...ids];
+  return { count: workerIds.length, workerIds: workerIds.slice(0, ATTEMPTS_TOLD_MAX) };
+}
+
 const ATTEMPTS_TOLD_MAX = 20;

@@ -7,6 +7,7 @@ import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef, AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { someAttempts } from '../../core/runtime/logger.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
@@ -122,7 +123,7 @@ export class AttemptStopper {
     const { table, holdings, pool, logger } = this.#parts;
     // The end of one must not begin the next.
     for (const { ref, phase } of table.all()) if (phase === 'handed') holdings.of(ref.workerId).isFinal = true;
-    if (table.size > 0) logger.error({ attempts: table.size, reason }, 'ending all attempts');
+    if (table.size > 0) logger.error({ ...someAttempts(table.all().map(({ ref }) => ref)), reason }, 'ending all attempts');
     for (const attempt of table.all()) {
       const worker = pool.get(attempt.ref.workerId);
       const wasHanded = attempt.phase === 'handed';

@@ -72,14 +72,15 @@ export class PodKeeper {
   /** Removes what an earlier run of the agent left of pods that are no longer wanted. Never rejects. */
   async #sweep(wanted: ReadonlyMap<string, DesiredPod>): Promise<void> {
     const { files, archive, logger } = this.#parts;
+    let podId: string | undefined;
     try {
-      for (const podId of await files.list()) {
+      for (podId of await files.list()) {
         if (wanted.has(podId) || this.#pods.has(podId)) continue;
         await files.remove(podId);
         await archive.drop(podId);
       }
     } catch (error) {
-      logger.warn({ err: error }, 'files of pods that are gone were not removed; the next list tries again');
+      logger.warn({ err: error, podId }, 'files of pods that are gone were not removed; the next list tries again');
     }
   }
 }

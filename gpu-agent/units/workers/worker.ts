@@ -247,7 +247,8 @@ export class Worker implements UnitKind {
     const to = this.#stateNow();
     if (from === to) return this.#showProgress();
     this.#state = to;
-    logger.debug({ workerId: this.id, from: enumName(WorkerState, from), to: enumName(WorkerState, to) }, 'worker changed its state');
+    const { id: workerId, endpointId } = this;
+    logger.debug({ workerId, endpointId, from: enumName(WorkerState, from), to: enumName(WorkerState, to) }, 'worker changed its state');
     // First the causes of its attempts, then its own end: core reads them in this order.
     if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);
