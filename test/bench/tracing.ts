@@ -1,6 +1,7 @@
 /**
  * Part `traces`: what recording 10 % of the traces costs. Two stacks of three are loaded at the same time, so that both meet the same machine: with and
- * without traces, and, as a measure of what such a pair can tell, both without.
+ * without traces, and, as a measure of what such a pair can tell, both without. Then the traced one alone, in turns with requests of which a tenth is
+ * recorded and with such as say that they are not to be: two turns of one process differ by less than two processes.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,6 +23,14 @@ const KINDS = [['plain', 'traced'], ['again', 'traced'], ['plain', 'again']] as 
 type Name = typeof KINDS[number][number];
 /** Of each kind with the stacks of a round. */
 const PAIRS = 2;
+/** Turns with and without recorded requests, each of this part of a pair's length: what else the machine does changes less between short ones. */
+const TURNS = 12;
+const TURN_PART = 0.5;
+/** Before a pair, so that none comes to it from a longer rest than the other. */
+const SHORT_S = 0.3;
+/** Of the same length, so that they cost the same: with the first a request is not recorded; the second is none, and the facade's own share decides. */
+const NOT_RECORDED = `00-${'4b'.repeat(16)}-${'a7'.repeat(8)}-00`;
+const UNDECIDED = `00-${'4b'.repeat(16)}-${'a7'.repeat(8)}-zz`;
 /** What is compiled late costs for long: a tenth of the jobs must be enough to have the code of spans compiled. */
 const WARM_UP_S = 8;
 
@@ -39,9 +48,10 @@ async function startSide(bench: Bench, env: Record<string, string>) {
   const used = (): number => threadsUs(stack.processes.core) + threadsUs(stack.processes.facade);
   return {
     /** Processor time of core and facade for each job, in microseconds. */
-    async run(seconds: number): Promise<number> {
+    async run(seconds: number, traceparent?: string): Promise<number> {
       const before = used();
-      const { answers } = await bench.load.ask<LoadResult>('run', { ...load, seconds } satisfies Load);
+      const headers = traceparent === undefined ? load.headers : { ...load.headers, traceparent };
+      const { answers } = await bench.load.ask<LoadResult>('run', { ...load, headers, seconds } satisfies Load);
       return (used() - before) / answers;
     },
     async stop(): Promise<void> {
@@ -53,13 +63,14 @@ async function startSide(bench: Bench, env: Record<string, string>) {
 
 /** One of the sides of a pair, and the other, in microseconds a job. */
 type Pair = readonly [number, number];
+type Pairs = Record<'traced' | 'again' | 'turns', Pair[]>;
 
 /** The figures are medians over pairs of what the second side took, in times of the first. */
 export async function measureTraces(bench: Bench): Promise<Figure[]> {
   const collector = createServer((request, reply) => { request.resume().on('end', () => reply.writeHead(200).end()); });
   await new Promise<void>((resolve) => { collector.listen(0, '127.0.0.1', resolve); });
   const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
-  const pairs: Record<'traced' | 'again', Pair[]> = { traced: [], again: [] };
+  const pairs: Pairs = { traced: [], again: [], turns: [] };
   try {
     bench.say(`POST /runsync, ${CONNECTIONS} connections each, with and without traces, at the same time`);
     for (let round = 0; round < bench.options.rounds; round += 1) await measureRound(bench, url, round, pairs);
@@ -69,16 +80,17 @@ export async function measureTraces(bench: Bench): Promise<Figure[]> {
   }
   const ratios = (of: Pair[]): number[] => of.map(([first, second]) => second / first);
   const text = (of: Pair[]): string => ratios(of).map((ratio) => ratio.toFixed(3)).join(' ');
-  bench.say(`pairs: ${text(pairs.traced)}; both without: ${text(pairs.again)}`);
+  bench.say(`pairs: ${text(pairs.traced)}; both without: ${text(pairs.again)}; in one process: ${text(pairs.turns)}`);
   const cpu = { plain: median(pairs.traced.map(([plain]) => plain)), traced: median(pairs.traced.map(([, traced]) => traced)) };
   return [
     { name: `processor time with traces of ${PERCENT} %`, path: 'session', value: median(ratios(pairs.traced)), unit: '×', target: COST_MAX, cpu },
     { name: 'the same of two sides without traces', path: 'session', value: median(ratios(pairs.again)), unit: '×' },
+    { name: 'the same of one side, in turns with and without', path: 'session', value: median(ratios(pairs.turns)), unit: '×' },
   ];
 }
 
 /** Stacks of each round are new, started in another order: two equal processes of Node may differ by hundredths for as long as they run. */
-async function measureRound(bench: Bench, url: string, round: number, pairs: Record<'traced' | 'again', Pair[]>): Promise<void> {
+async function measureRound(bench: Bench, url: string, round: number, pairs: Pairs): Promise<void> {
   const { seconds } = bench.options;
   const sides = {} as Record<Name, Side>;
   try {
@@ -89,15 +101,24 @@ async function measureRound(bench: Bench, url: string, round: number, pairs: Rec
     }
     await Promise.all(Object.values(sides).map((side) => side.run(WARM_UP_S)));
     for (let turn = 0; turn < PAIRS; turn += 1) {
-      for (const [first, second] of KINDS) {
-        // Whose load begins first changes from turn to turn.
-        const order = turn % 2 === 0 ? [first, second] : [second, first];
-        const took = await Promise.all(order.map(async (name) => [name, await sides[name].run(seconds)] as const));
-        const of = Object.fromEntries(took) as Record<Name, number>;
-        pairs[second].push([of[first], of[second]]);
-      }
+      for (const [first, second] of KINDS) pairs[second].push(await measurePair(sides[first], sides[second], seconds, turn % 2 === 0));
     }
+    for (let turn = 0; turn < TURNS; turn += 1) pairs.turns.push(await measureTurns(sides.traced, seconds * TURN_PART, turn % 2 === 0));
   } finally {
     for (const side of Object.values(sides).toReversed()) await side.stop();
   }
+}
+
+/** Both at the same time. Whose load begins first changes. */
+async function measurePair(first: Side, second: Side, seconds: number, inOrder: boolean): Promise<Pair> {
+  await Promise.all([first.run(SHORT_S), second.run(SHORT_S)]);
+  if (inOrder) return await Promise.all([first.run(seconds), second.run(seconds)]);
+  const [took, other] = await Promise.all([second.run(seconds), first.run(seconds)]);
+  return [other, took];
+}
+
+async function measureTurns(side: Side, seconds: number, inOrder: boolean): Promise<Pair> {
+  if (inOrder) return [await side.run(seconds, NOT_RECORDED), await side.run(seconds, UNDECIDED)];
+  const took = await side.run(seconds, UNDECIDED);
+  return [await side.run(seconds, NOT_RECORDED), took];
 }
