@@ -119,12 +119,14 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
       if (!over && isKept) keep(request.piece);
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
-    call.on('end', () => {
-      if (!first) return fail(invalid('the first message must carry outcome'));
+    // A connection that ends in order between two pieces looks like the end of the upload at first; that it is gone is told in the same turn. What
+    // came by then is a part, and its agent, which hears nothing, sends all of it again.
+    call.on('end', () => clock.soon(() => {
       if (over) return;
+      if (!first) return fail(invalid('the first message must carry outcome'));
       over = true;
       idle.cancel();
       resolve(isKept ? { ...first, pieces, bytes, held } : undefined);
-    });
+    }));
   });
 }

@@ -22,6 +22,7 @@ export class Link {
   /** Where it leads, as whoever opened it says. */
   readonly address: string;
   readonly #held = new Set<Saying>();
+  #bytesLeft = Infinity;
   readonly #open = new Set<{ near: Socket; far: Socket }>();
 
   constructor(from: string, service: string, address: string) {
@@ -56,12 +57,21 @@ export class Link {
     }
   }
 
+  /** Ends its connections in order, as a kernel does for a process that was killed, once so many more bytes have been said to the server. */
+  cutAfter(bytes: number): void {
+    this.#bytesLeft = bytes;
+  }
+
   /** Joins a new connection to where it leads. */
   join(near: Socket, far: Socket): void {
     const pair = { near, far };
     this.#open.add(pair);
     for (const [from, to] of [[near, far], [far, near]] as const) {
-      from.on('data', (part) => { if (!to.write(part)) from.pause(); });
+      from.on('data', (part: Buffer) => {
+        if (to === far && part.length >= this.#bytesLeft) this.#end(pair, part);
+        else if (!to.write(part)) from.pause();
+        if (to === far) this.#bytesLeft -= part.length;
+      });
       from.on('end', () => to.end());
       to.on('drain', () => this.#flow());
       from.on('error', () => undefined);
@@ -71,6 +81,14 @@ export class Link {
       });
     }
     this.#flow();
+  }
+
+  #end(pair: { near: Socket; far: Socket }, part: Buffer): void {
+    const last = part.subarray(0, this.#bytesLeft);
+    this.#bytesLeft = Infinity;
+    this.#open.delete(pair);
+    pair.near.removeAllListeners('data').removeAllListeners('close').destroy();
+    pair.far.end(last);
   }
 
   #flow(): void {

@@ -103,6 +103,17 @@ t.test('a large payload that does not arrive holds up neither heartbeats nor sma
   t.equal(await session(), own, 'the session never ended');
 });
 
+t.test('an outcome that is cut on its way is sent again: a part of it never counts as all', async (t) => {
+  const own = await session();
+  const side = links.open('agent 1', 'AgentService').find((link) => link !== own)!;
+  // Pieces are of 256 KiB: within each of them, and where one ends.
+  for (const bytes of [100_000, 270_000, 400_000, 530_000, 700_000, 790_000]) {
+    side.cutAfter(bytes);
+    const { status, output, error } = await jobs.settled(await jobs.run({ mode: 'big', length: LARGE }));
+    t.same({ status, length: (output as string | undefined)?.length, error }, { status: 'COMPLETED', length: LARGE, error: undefined }, `after ${bytes} bytes`);
+  }
+});
+
 t.test('a replica asks the one that has the machine, by a connection of its own', async (t) => {
   const client = links.of('test').openClient(MachineServiceClient, system.cores[1]!.address);
   t.teardown(() => client.close());
@@ -129,6 +140,6 @@ t.test(`${ROUNDS} links held and cut at random: every acknowledged job ends well
     else link.cut();
     acknowledged.push(...await asked);
   }
-  for (const id of acknowledged) t.match(await jobs.settled(id), { status: 'COMPLETED' });
+  for (const id of acknowledged) t.match(await jobs.settled(id), { status: 'COMPLETED', error: undefined });
   t.equal(new Set(acknowledged).size, ROUNDS * 4);
 });
