@@ -65,6 +65,7 @@ interface Received {
 function receivePieces(call: IncomingStream, machineId: string, { attempts, pool, arriving, clock, room }: ReceiveContext): Promise<Received | undefined> {
   return new Promise((resolve, reject) => {
     let first: Pick<Received, 'outcome' | 'workerId'> | undefined;
+    let size: number | undefined;
     const pieces = new BytePieces();
     let bytes = 0;
     let held = 0;
@@ -115,7 +116,10 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
     call.on('data', (request: ReportOutcomeRequest) => {
       idle.cancel();
       idle = waitOn();
-      if (!first) begin(request.outcome);
+      if (!first) {
+        size = request.size;
+        begin(request.outcome);
+      }
       if (!over && isKept) keep(request.piece);
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
@@ -124,6 +128,8 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
     call.on('end', () => clock.soon(() => {
       if (over) return;
       if (!first) return fail(invalid('the first message must carry outcome'));
+      if (isKept && size !== undefined && bytes < size) return fail(new DomainError('UNAVAILABLE', `Only ${bytes} of ${size} bytes came; send it again.`));
+      if (isKept && size !== undefined && bytes > size) return fail(invalid(`size is ${size}, but ${bytes} bytes came`));
       over = true;
       idle.cancel();
       resolve(isKept ? { ...first, pieces, bytes, held } : undefined);

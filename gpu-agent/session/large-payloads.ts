@@ -121,7 +121,7 @@ function uploadOnce(link: CoreLink, outcome: AttemptOutcome): Promise<void> {
 }
 
 function* pieces(outcome: AttemptOutcome, output: Buffer): Generator<ReportOutcomeRequest, undefined> {
-  yield { outcome: { ...outcome, output: undefined }, piece: output.subarray(0, SIDE_STREAM_PIECE_BYTES) };
+  yield { outcome: { ...outcome, output: undefined }, piece: output.subarray(0, SIDE_STREAM_PIECE_BYTES), size: output.length };
   for (let at = SIDE_STREAM_PIECE_BYTES; at < output.length; at += SIDE_STREAM_PIECE_BYTES) {
     yield { outcome: undefined, piece: output.subarray(at, at + SIDE_STREAM_PIECE_BYTES) };
   }

@@ -21,14 +21,14 @@ const room = new OutcomeRoom({ bytesMax: 100, machineBytesMax: 60 });
 const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, room };
 
 /** An upload whose first piece is sent; the test says how it goes on. */
-function upload(job: MachineAttempt, piece: Buffer, given = context) {
+function upload(job: MachineAttempt, piece: Buffer, { given = context, size }: { given?: typeof context; size?: number } = {}) {
   const { jobId, attempt, machineId } = job;
   const stream = new PassThrough({ objectMode: true });
   const done = receiveOutcome(stream as unknown as Parameters<typeof receiveOutcome>[0], machineId, given);
   // Some are looked at only later.
   done.catch(() => undefined);
   const ref = { endpointId, jobId, attempt, workerId: 'worker00000001' };
-  stream.write(ReportOutcomeRequest.fromPartial({ outcome: { ref, kind: OutcomeKind.COMPLETED }, piece }));
+  stream.write(ReportOutcomeRequest.fromPartial({ outcome: { ref, kind: OutcomeKind.COMPLETED }, piece, size }));
   const send = (more: Buffer): void => { stream.write(ReportOutcomeRequest.fromPartial({ piece: more })); };
   return { send, done, end: () => stream.end() };
 }
@@ -62,6 +62,26 @@ t.test('what stalls ends, its room is free again, and it may be sent again', asy
   t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'COMPLETED', output: whole });
 });
 
+t.test('what ends before all of it came has broken off, and is sent again', async (t) => {
+  const job = await runningJob(engines, endpointId);
+  const whole = text(50);
+  const broken = upload(job, whole.subarray(0, 40), { size: whole.length });
+  await waitFor('its beginning', () => arriving.size === 1);
+  broken.end();
+  await refused(t, broken.done, 'UNAVAILABLE');
+  const longer = upload(job, whole, { size: 49 });
+  longer.end();
+  await refused(t, longer.done, 'INVALID_REQUEST');
+  t.equal(arriving.size, 0);
+  t.ok(hasLeft(job.machineId, 60), 'its room is free');
+  t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'IN_PROGRESS');
+  const again = upload(job, whole.subarray(0, 40), { size: whole.length });
+  again.send(whole.subarray(40));
+  again.end();
+  await again.done;
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'COMPLETED', output: whole });
+});
+
 t.test('one machine that sends much is refused, another is not', async (t) => {
   const [first, second] = [await runningJob(engines, endpointId), await runningJob(engines, endpointId)];
   const other = await runningJob(engines, endpointId, {}, LIVE_MACHINES[1]);
@@ -83,7 +103,7 @@ t.test('what is too large takes no room, however large it is', async (t) => {
   const job = await runningJob(engines, endpointId);
   const roomy = new OutcomeRoom({ bytesMax: OUTPUT_BYTES_MAX, machineBytesMax: OUTPUT_BYTES_MAX });
   const half = Buffer.alloc(OUTPUT_BYTES_MAX / 2, 'x');
-  const sent = upload(job, half, { ...context, room: roomy });
+  const sent = upload(job, half, { given: { ...context, room: roomy } });
   for (let more = 0; more < 4; more += 1) sent.send(half);
   await waitFor('it to be dropped', () => hasLeft('another', OUTPUT_BYTES_MAX, roomy));
   sent.end();

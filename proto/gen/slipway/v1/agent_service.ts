@@ -606,6 +606,11 @@ export interface ReportOutcomeRequest {
     | undefined;
   /** Next piece of the output, at most 256 KiB. */
   piece: Buffer;
+  /**
+   * Bytes of the whole output, in the first message: what ends before has broken off, and is refused with UNAVAILABLE. More are INVALID_ARGUMENT.
+   * Absent, as agents of before leave it: what came is all of it.
+   */
+  size?: number | undefined;
 }
 
 /** It is committed, or no longer matters. */
@@ -3722,7 +3727,7 @@ export const FetchInputResponse: MessageFns<FetchInputResponse> = {
 };
 
 function createBaseReportOutcomeRequest(): ReportOutcomeRequest {
-  return { outcome: undefined, piece: Buffer.alloc(0) };
+  return { outcome: undefined, piece: Buffer.alloc(0), size: undefined };
 }
 
 export const ReportOutcomeRequest: MessageFns<ReportOutcomeRequest> = {
@@ -3732,6 +3737,9 @@ export const ReportOutcomeRequest: MessageFns<ReportOutcomeRequest> = {
     }
     if (message.piece.length !== 0) {
       writer.uint32(18).bytes(message.piece);
+    }
+    if (message.size !== undefined) {
+      writer.uint32(24).int64(message.size);
     }
     return writer;
   },
@@ -3765,6 +3773,14 @@ export const ReportOutcomeRequest: MessageFns<ReportOutcomeRequest> = {
             message.piece = Buffer.from(reader.bytes());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.size = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3786,6 +3802,7 @@ export const ReportOutcomeRequest: MessageFns<ReportOutcomeRequest> = {
       ? AttemptOutcome.fromPartial(object.outcome)
       : undefined;
     message.piece = object.piece ?? Buffer.alloc(0);
+    message.size = object.size ?? undefined;
     return message;
   },
 };
