@@ -4,7 +4,7 @@
  */
 import type { ServerReadableStream } from '@grpc/grpc-js';
 import type {
-  AttemptOutcome as OutcomeMessage, ReportOutcomeRequest, ReportOutcomeResponse,
+  ReportOutcomeRequest, ReportOutcomeResponse,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { outcomeFromMessage } from '../dispatch/agent-messages.ts';
@@ -64,8 +64,7 @@ interface Received {
 /** Undefined: nobody waits for it. */
 function receivePieces(call: IncomingStream, machineId: string, { attempts, pool, arriving, clock, room }: ReceiveContext): Promise<Received | undefined> {
   return new Promise((resolve, reject) => {
-    let first: Pick<Received, 'outcome' | 'workerId'> | undefined;
-    let size: number | undefined;
+    let first: Pick<Received, 'outcome' | 'workerId'> & { size: number | undefined } | undefined;
     const pieces = new BytePieces();
     let bytes = 0;
     let held = 0;
@@ -91,10 +90,10 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
     };
     const waitOn = () => clock.after(IDLE_MS_MAX, () => fail(new DomainError('UNAVAILABLE', `Nothing came for ${IDLE_MS_MAX / 1_000} s; send it again.`)));
     let idle = waitOn();
-    const begin = (message: OutcomeMessage | undefined): void => {
+    const begin = ({ outcome: message, size }: ReportOutcomeRequest): void => {
       const outcome = message && outcomeFromMessage(message, machineId);
       if (!outcome) return fail(invalid('the first message must carry outcome, with an attempt and its end'));
-      first = { outcome, workerId: message.ref!.workerId };
+      first = { outcome, workerId: message.ref!.workerId, size };
       arriving.add(attemptId(outcome));
       if (pool.holds(outcome)) return;
       // Memory is for those only who bring what somebody waits for.
@@ -116,10 +115,7 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
     call.on('data', (request: ReportOutcomeRequest) => {
       idle.cancel();
       idle = waitOn();
-      if (!first) {
-        size = request.size;
-        begin(request.outcome);
-      }
+      if (!first) begin(request);
       if (!over && isKept) keep(request.piece);
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
@@ -128,11 +124,17 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
     call.on('end', () => clock.soon(() => {
       if (over) return;
       if (!first) return fail(invalid('the first message must carry outcome'));
-      if (isKept && size !== undefined && bytes < size) return fail(new DomainError('UNAVAILABLE', `Only ${bytes} of ${size} bytes came; send it again.`));
-      if (isKept && size !== undefined && bytes > size) return fail(invalid(`size is ${size}, but ${bytes} bytes came`));
+      const fault = isKept ? sizeFault(bytes, first.size) : undefined;
+      if (fault) return fail(fault);
       over = true;
       idle.cancel();
       resolve(isKept ? { ...first, pieces, bytes, held } : undefined);
     }));
   });
+}
+
+function sizeFault(bytes: number, size: number | undefined): DomainError | undefined {
+  if (size === undefined || bytes === size) return undefined;
+  if (bytes > size) return invalid(`size is ${size}, but ${bytes} bytes came`);
+  return new DomainError('UNAVAILABLE', `Only ${bytes} of ${size} bytes came; send it again.`);
 }
