@@ -3,9 +3,7 @@
  * not the machine's, is read to its end and forgotten.
  */
 import type { ServerReadableStream } from '@grpc/grpc-js';
-import type {
-  ReportOutcomeRequest, ReportOutcomeResponse,
-} from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { ReportOutcomeRequest, ReportOutcomeResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { outcomeFromMessage } from '../dispatch/agent-messages.ts';
 import type { SessionContext } from '../dispatch/session-context.ts';
