@@ -97,7 +97,7 @@ export class ConnectLoop extends BaseService {
   #pauseMs(): number {
     const { random } = this.#options;
     if (this.#refusals > 0) return backoffMs(this.#refusals, REFUSED_PAUSE, random);
-    return this.#failures <= QUICK_TRIES ? backoffMs(this.#failures, PAUSE, random) : backoffMs(this.#failures - QUICK_TRIES, LATE_PAUSE, random);
+    return reconnectMs(this.#failures, random);
   }
 
   async #once(): Promise<void> {
@@ -162,4 +162,9 @@ export class ConnectLoop extends BaseService {
     this.#told = { code, atMs };
     logger.warn({ address, reason, failures: this.#failures }, REFUSALS.has(code) ? 'core refuses this agent, will try again' : 'no session, will try again');
   }
+}
+
+/** Milliseconds until an agent tries core again after so many failures in a row, spread so that a thousand of them do not come back together. */
+export function reconnectMs(failures: number, random: Random): number {
+  return failures <= QUICK_TRIES ? backoffMs(failures, PAUSE, random) : backoffMs(failures - QUICK_TRIES, LATE_PAUSE, random);
 }

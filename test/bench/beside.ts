@@ -31,7 +31,9 @@ interface Side {
   stop(): Promise<void>;
 }
 
-const SCENARIOS = [{ route: 'runsync', connections: 1 }, { route: 'runsync', connections: 64 }, { route: 'run', connections: 64 }] as const;
+const SCENARIOS = [
+  { route: 'runsync', connections: 1 }, { route: 'runsync', connections: 64 }, { route: 'runsync', connections: 256 }, { route: 'run', connections: 64 },
+] as const;
 const EXPECT = { run: '"IN_QUEUE"', runsync: '"COMPLETED"' };
 /** Programs are compiled as they run: a short start would compare that. */
 const WARM_UPS = 2;

@@ -81,6 +81,13 @@ export class Child {
     await ended;
     clearTimeout(timer);
   }
+
+  /** Ends it with SIGKILL, as a machine that loses its power would. */
+  async kill(): Promise<void> {
+    const ended = once(this.#process, 'exit');
+    this.#process.kill('SIGKILL');
+    await ended;
+  }
 }
 
 /** The child's side: says that it is ready and answers questions until the parent goes away. */

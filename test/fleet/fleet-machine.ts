@@ -6,21 +6,20 @@ import { status } from '@grpc/grpc-js';
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
+import { reconnectMs } from '../../gpu-agent/session/connect-loop.ts';
 import { Lease } from '../../gpu-agent/session/lease.ts';
 import { FleetImages } from './fleet-images.ts';
 import { FleetStarts } from './fleet-starts.ts';
-import { conflictsOf, isLeaving, nameOf, reportOf } from './fleet-worker.ts';
+import { conflictsOf, ENGINE, isLeaving, machineOf, nameOf, reportOf } from './fleet-worker.ts';
 import type { FleetMachineOptions, FleetWorker, FleetReport } from './fleet-worker.ts';
 import { draw } from './lengths.ts';
 
 /** Core has no cause for these. */
 const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
-const RECONNECT_MS = { min: 100, max: 1_500 };
-const ENGINE = { name: 'fleet', version: '1', gpuHandover: GpuHandover.CDI, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
 
 export class FleetMachine {
   readonly #options: FleetMachineOptions;
@@ -38,6 +37,7 @@ export class FleetMachine {
   /** The agent's own: it gives its work up before core gives it to others. */
   readonly #lease = new Lease({ clock: systemClock, onExpired: () => this.#giveUp() });
   #sequence = 0;
+  #failures = 0;
   #cut = false;
   #over = false;
   /** What happened here so far. */
@@ -62,9 +62,13 @@ export class FleetMachine {
     return this.#options.slowness > 1;
   }
 
-  /** Workers whose process runs. */
-  get running(): number {
-    return this.#workers.size;
+  /** Those whose process runs, by id. */
+  get workers(): ReadonlyMap<string, Readonly<FleetWorker>> {
+    return this.#workers;
+  }
+
+  get gpus(): FleetMachineOptions['gpus'] {
+    return this.#options.gpus;
   }
 
   get connected(): boolean {
@@ -116,23 +120,18 @@ export class FleetMachine {
   }
 
   #hello() {
-    const { id, gpus } = this.#options;
-    const machine = {
-      id, name: id, gpus, locations: [], cpuSlots: 4, standbyMax: 4, cpuCount: 0, memoryMib: 0, cpuModel: '', agentVersion: 'fleet', cudaVersion: '',
-      runsCommands: true, noEngineReason: '', containerEngine: ENGINE,
-    };
     const attempts = [...this.#workers.values()].flatMap(({ held }) => [...held.values()]);
     return {
-      machine, workers: [...[...this.#workers.values()].map(reportOf), ...this.#gone.values()], instance: id, images: this.#images.list,
-      attempts: [...attempts, ...[...this.#outcomes.values()].map(({ ref }) => ref!)],
+      machine: machineOf(this.#options), instance: this.id, workers: [...this.#workers.values().map(reportOf), ...this.#gone.values()],
+      images: this.#images.list, attempts: [...attempts, ...[...this.#outcomes.values()].map(({ ref }) => ref!)],
     };
   }
 
   #ended(stream: unknown): void {
     if (this.#stream !== stream) return;
     this.#drop();
-    const { random } = this.#options;
-    this.#after(RECONNECT_MS.min + random.below(RECONNECT_MS.max - RECONNECT_MS.min), () => this.connect());
+    this.#failures += 1;
+    this.#after(reconnectMs(this.#failures, this.#options.random), () => this.connect());
   }
 
   #drop(): void {
@@ -159,6 +158,7 @@ export class FleetMachine {
 
   #receive(message: SessionResponse): void {
     if (message.welcome) {
+      this.#failures = 0;
       this.#lease.setLength(message.welcome.leaseMs);
       this.#beat(message.welcome.heartbeatPeriodMs);
       if (this.#outcomes.size > 0) this.#send({ outcomes: [...this.#outcomes.values()] });

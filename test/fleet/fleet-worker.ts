@@ -1,9 +1,12 @@
 /** What a simulated machine is, and a worker on it. */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 import type { FleetLengths } from './lengths.ts';
+
+/** Every machine's. */
+export const ENGINE = { name: 'fleet', version: '1', gpuHandover: GpuHandover.CDI, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
 
 /** How it is and behaves. */
 export interface FleetMachineOptions {
@@ -40,6 +43,14 @@ export interface FleetWorker {
 
 /** What is told of one. */
 export type FleetReport = ReturnType<typeof reportOf> & { exitCode?: number };
+
+/** What it tells of itself. */
+export function machineOf({ id, gpus }: FleetMachineOptions) {
+  return {
+    id, name: id, gpus, locations: [], cpuSlots: 4, standbyMax: 4, cpuCount: 0, memoryMib: 0, cpuModel: '', agentVersion: 'fleet', cudaVersion: '',
+    runsCommands: true, noEngineReason: '', containerEngine: ENGINE,
+  };
+}
 
 /** What its machine tells of it. */
 export function reportOf({ id, endpointId, state, concurrency }: FleetWorker) {

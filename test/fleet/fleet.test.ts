@@ -1,14 +1,14 @@
 /** A fleet of 200 machines, 300 endpoints and 2,000 workers: a flood, a burst, faults, idleness and a ramp, on two replicas of which one goes. */
 import t from 'tap';
+import type { Test } from 'tap';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startReplicas } from '../helpers/core-replicas.ts';
-import { call } from '../helpers/grpc-clients.ts';
 import { SEED } from '../helpers/seeded-random.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { Fleet, range } from './fleet.ts';
-import type { FleetEndpoint } from './fleet.ts';
 import { checkCauses } from './fleet-causes.ts';
-import { checkEnd, checkExplanation, checkMoment, checkReplays } from './fleet-checks.ts';
+import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
+import { checkWaiting, waitingJobs } from './fleet-truth.ts';
 
 t.setTimeout(560_000);
 
@@ -27,12 +27,20 @@ const TRICKLE = 60;
 const ROUNDS_MAX = 5;
 const PATIENCE_MS = 150_000;
 const PAUSE_MS = 250;
+/** Waiting jobs that are explained at each look. */
+const EXPLAINED_AT_ONCE = 16;
 
 const open = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
 const workers = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL`)[0]!.n as number;
 const frozen = async (): Promise<number> => (
   await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`)[0]!.n as number;
-const explained = async ({ id: endpointId, key }: FleetEndpoint) => (await call(core.clients.endpoints, 'explain', { endpointId }, key)).explanation!;
+/** Every job that waits now says why, and that is so. */
+const explainAll = async (t: Test, when: string): Promise<void> => {
+  const jobs = await waitingJobs(parts);
+  const explained = await checkWaiting(fleet, parts, jobs);
+  said(`${when} ${jobs.length} jobs waited, ${explained} did when they were explained`);
+  t.ok(explained > 0, `${explained} jobs were explained ${when}`);
+};
 
 /**
  * So many jobs, one after the other at once, by accounts that have little to do; answers the wait in ms that 95 of 100 did not exceed. Those on slow machines,
@@ -55,17 +63,18 @@ async function trickle(): Promise<number> {
 }
 
 /** Looks at everything until it is told to stop. */
-async function watch(signal: AbortSignal): Promise<number> {
-  let peak = 0;
+async function watch(signal: AbortSignal): Promise<{ peak: number; explained: number }> {
+  let [peak, explained] = [0, 0];
   for (let n = 0; !signal.aborted; n += 1) {
     fleet.faults.push(...await checkMoment(core.sql));
-    const waiting = await core.sql<{ endpoint_id: string }[]>`SELECT DISTINCT endpoint_id FROM job WHERE state = 'IN_QUEUE' LIMIT 50`;
-    const one = fleet.endpoints.find(({ id }) => id === waiting[n % Math.max(waiting.length, 1)]?.endpoint_id);
-    if (one) fleet.faults.push(...checkExplanation(await explained(one)));
+    const waiting = await waitingJobs(parts);
+    // The first, the last and some between, others each time.
+    const chosen = waiting.filter((_, place) => (place + n) % Math.ceil(waiting.length / EXPLAINED_AT_ONCE) === 0);
+    explained += await checkWaiting(fleet, parts, chosen);
     peak = Math.max(peak, await workers());
     await pause(500);
   }
-  return peak;
+  return { peak, explained };
 }
 
 await fleet.join();
@@ -97,10 +106,14 @@ t.test('one account floods its endpoints: small ones beside it wait twice as lon
   t.ok(round.floodedMs <= round.quietMs * 2, `${round.quietMs} and ${round.floodedMs} ms`);
 });
 
-t.test('a burst on all endpoints: all workers that there may be, while machines fail and a replica goes', async (t) => {
+t.test('idle, then a burst on all endpoints: all workers that there may be, while machines fail and a replica goes', async (t) => {
+  await waitFor('zero', async () => await workers() === await frozen(), PATIENCE_MS, PAUSE_MS);
+  said(`no worker runs, ${await frozen()} are frozen`);
   await fleet.submit(fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint)), { hold: true });
+  await explainAll(t, 'at the beginning of the burst');
   await waitFor('the workers', async () => await workers() >= SIZE.workers * 0.85, PATIENCE_MS, PAUSE_MS);
   said(`all jobs submitted, ${await workers()} workers`);
+  await explainAll(t, 'when all workers were there');
   for (const n of range(12)) {
     const machine = fleet.random.one(fleet.machines);
     if (n % 3 === 0) machine.crash(500 + fleet.random.below(2_000));
@@ -115,6 +128,7 @@ t.test('a burst on all endpoints: all workers that there may be, while machines 
   const back = (): boolean => fleet.machines.filter((machine) => machine.connected).length >= SIZE.machines;
   await waitFor('their machines to be at the other', back, PATIENCE_MS, PAUSE_MS);
   t.comment(`${Date.now() - left} ms until the machines of a replica were at another`);
+  await explainAll(t, 'after the faults');
   fleet.release();
   await waitFor('all jobs to end', async () => { fleet.release(); return await open() === 0; }, PATIENCE_MS, PAUSE_MS);
   said('all jobs have ended');
@@ -140,10 +154,12 @@ t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t)
 
 t.test('at the end', async (t) => {
   stopping.abort();
-  t.comment(`at most ${await watching} workers at once, ${fleet.count('started')} in all, ${fleet.count('frozen')} frozen`);
+  const { peak, explained } = await watching;
+  t.ok(explained > 0, `${explained} jobs that waited were explained all along`);
+  t.comment(`at most ${peak} workers at once, ${fleet.count('started')} in all, ${fleet.count('frozen')} frozen`);
   t.ok(fleet.count('pulled') > 0, `${fleet.count('pulled')} images were pulled`);
   t.same(await checkEnd(core.sql), [], 'nothing is left');
-  t.equal(fleet.machines.reduce((sum, { running }) => sum + running, 0), 0, 'no process runs');
+  t.equal(fleet.machines.reduce((sum, { workers }) => sum + workers.size, 0), 0, 'no process runs');
   const { decisions, faults } = await checkReplays(core.sql);
   t.ok(decisions >= SIZE.endpoints, 'there was one for each endpoint at least');
   t.same(faults, [], `${decisions} decisions are made again from their samples`);

@@ -40,6 +40,8 @@ export interface FleetEndpoint {
   workersMax: number;
   accountId: string;
   key: string;
+  /** Kinds of GPUs that its workers need one of; empty: none. */
+  gpuIds: readonly string[];
   /** Its workers need an image, which a machine may have to pull first. */
   image: boolean;
 }
@@ -140,7 +142,7 @@ export class Fleet {
     const endpoint = Endpoint.fromPartial({ name: 'fleet', idleTimeoutSeconds: 1, retryLimit: 10, ...fields, templateId });
     const request = { endpoint, requestId: '', workersMax: fields.workersMax, retryLimit: 10 };
     const { id } = (await call(this.#core.clients.endpoints, 'createEndpoint', request, key)).endpoint!;
-    return { id, workersMax: fields.workersMax ?? 0, accountId, key, image };
+    return { id, workersMax: fields.workersMax ?? 0, accountId, key, image, gpuIds: fields.gpuIds ?? [] };
   }
 
   /** Submits jobs, in the order in which they are named. `clients`: of the replica that is asked, where it matters which. */

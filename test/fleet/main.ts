@@ -1,20 +1,15 @@
 /** `npm run fleet`: fleets of several sizes, one after the other, and what grows with what; or scalers side by side. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type postgres from 'postgres';
-import { queueLengthMax } from '../../core/domain/queue-limit.ts';
 import { startDatabase } from '../bench/database.ts';
 import type { Database } from '../bench/database.ts';
-import { cpuUs, memoryMib } from '../bench/process-usage.ts';
-import { waitFor } from '../helpers/wait-for.ts';
 import { measureAtOnce, measureDecisions } from './decisions.ts';
-import { Fleet, range } from './fleet.ts';
-import type { FleetEndpoint } from './fleet.ts';
-import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { HUNDREDTHS, quantilesOf } from './lengths.ts';
 import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
 import type { MeasuredCore } from './measured-core.ts';
+import { measureFleet } from './measure-fleet.ts';
+import type { FleetMeasures, Row } from './measure-fleet.ts';
 import { statementTable } from './statement-table.ts';
 import { matchRecorded, matchTable, matches, wins } from './scalers.ts';
 import { LARGE_MODEL } from './traces.ts';
@@ -46,122 +41,6 @@ Simulates machines over the real session protocol against a real core and Postgr
 `;
 /** Cold starts of a recorded load of which none were recorded, in milliseconds. */
 const USUAL_STARTS = [15_000, 18_000, 20_000, 24_000, 40_000];
-/** Longest that one step may take. */
-const STEP_MS_MAX = 600_000;
-/** So long without a further worker there are all that will be. */
-const GROWN_MS = 10_000;
-/** Pause between two looks of its own, which PostgreSQL pays for. */
-const LOOK_MS = 200;
-
-/** What a fleet came to. */
-type Row = Record<string, string | number>;
-
-async function measure(database: Database, machines: number, options: Options): Promise<Row> {
-  const measured = await startMeasured(database, profiling(options.profile));
-  const { core, sql, clients, rootKey } = measured;
-  const { seed, lengths } = options;
-  const size = { seed, lengths, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: 10 };
-  const fleet = new Fleet({ addresses: () => [core().ready.address!], clients, rootKey, sql }, size);
-  const count = async (what: string): Promise<number> => (await sql.unsafe(`SELECT count(*)::int AS n FROM ${what}`))[0]!.n as number;
-  const steps = new Map<string, number>();
-  const step = async (what: string, doing: () => Promise<unknown>): Promise<void> => {
-    const began = performance.now();
-    await doing();
-    const seconds = (performance.now() - began) / 1_000;
-    steps.set(what, seconds);
-    process.stderr.write(`  ${what} ${seconds.toFixed(1)}\n`);
-  };
-  let peak = 0;
-  const workers = async (): Promise<number> => {
-    const now = await count('worker WHERE ended_at IS NULL');
-    peak = Math.max(peak, now);
-    return now;
-  };
-  const quiet = async (): Promise<boolean> => {
-    await workers();
-    fleet.release();
-    fleet.faults.push(...await checkMoment(sql));
-    return await count(`job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`) === 0;
-  };
-  const connected = async (): Promise<boolean> => fleet.machines.every((machine) => machine.connected);
-  try {
-    await step('join s', async () => { await fleet.join(); await waitFor('all machines', connected, STEP_MS_MAX); });
-    await step('deploy s', () => fleet.deploy());
-    const before = { core: cpuUs(core().pid), postgres: cpuUs(database.pid) };
-    // As many as keep all workers that there may be busy, and one more for each endpoint; they end when the rest has been submitted.
-    const held = fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint));
-    const zipf = fitting(fleet.zipf(Math.ceil(machines * options.jobs)), held);
-    await step('submit s', () => fleet.submit(held, { hold: true }));
-    await step('all workers s', () => grown(workers));
-    await step('submit more s', () => fleet.submit(zipf));
-    fleet.release();
-    await step('all ended s', () => waitFor('all jobs to end', quiet, STEP_MS_MAX, LOOK_MS));
-    await fleet.thaw();
-    await step('zero s', () => waitFor('zero', async () => await workers() === 0, STEP_MS_MAX, LOOK_MS));
-    const used = { core: cpuUs(core().pid) - before.core, postgres: cpuUs(database.pid) - before.postgres };
-    const seconds = [...steps].filter(([what]) => what !== 'join s' && what !== 'deploy s').reduce((sum, [, each]) => sum + each, 0);
-    const memory = memoryMib(core().pid).peak;
-    if (options.statements > 0) process.stderr.write(`${await statementTable(sql, options.statements)}\n`);
-    await step('restart s', measured.restart);
-    const sessionsBefore = fleet.count('sessions');
-    await step('reconnect s', () => waitFor('all machines again', connected, STEP_MS_MAX));
-    const { decisions, faults } = await checkReplays(sql);
-    const wrong = [...fleet.faults, ...await checkEnd(sql), ...faults];
-    for (const fault of wrong) process.stderr.write(`FAULT: ${fault}\n`);
-    return {
-      machines, endpoints: size.endpoints, jobs: held.length + zipf.length, 'workers at once': peak,
-      'workers in all': fleet.count('started'),
-      ...Object.fromEntries([...steps].map(([what, seconds]) => [what, seconds.toFixed(1)])), decisions,
-      'sessions tried': fleet.count('sessions') - sessionsBefore, 'core CPU %': ((used.core / 1e4) / seconds).toFixed(0),
-      'core CPU s': (used.core / 1e6).toFixed(1), 'PostgreSQL CPU s': (used.postgres / 1e6).toFixed(1), 'core MiB': Math.round(memory), faults: wrong.length,
-    };
-  } catch (error) {
-    process.stderr.write(`${await leftWorkers(sql)}\n`);
-    throw error;
-  } finally {
-    fleet.stop();
-    await measured.stop();
-  }
-}
-
-/** Waits until there are no more of them than there were a while ago: some find no place. */
-async function grown(count: () => Promise<number>): Promise<void> {
-  let most = 0;
-  let sinceMs = performance.now();
-  await waitFor('all workers', async () => {
-    const now = await count();
-    if (now > most) [most, sinceMs] = [now, performance.now()];
-    return performance.now() - sinceMs > GROWN_MS;
-  }, STEP_MS_MAX, LOOK_MS);
-}
-
-/** Without those that a queue would refuse beside what is in it: the busiest of thousands of endpoints gets a tenth of all jobs. */
-function fitting(jobs: readonly FleetEndpoint[], before: readonly FleetEndpoint[]): FleetEndpoint[] {
-  const counts = new Map(Map.groupBy(before, ({ id }) => id).entries().map(([id, { length }]) => [id, length]));
-  return jobs.filter(({ id, workersMax }) => {
-    counts.set(id, (counts.get(id) ?? 0) + 1);
-    return counts.get(id)! <= queueLengthMax(workersMax);
-  });
-}
-
-/** Workers that have not ended, one a line: what a fleet that does not come to rest waits for. */
-async function leftWorkers(sql: postgres.Sql): Promise<string> {
-  const rows = await sql<{ text: string }[]>`
-    SELECT concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason) AS text FROM worker w WHERE w.ended_at IS NULL LIMIT 20`;
-  return ['workers that are left:', ...rows.map(({ text }) => text)].join('\n');
-}
-
-interface Options {
-  machines: number[];
-  endpoints: number;
-  workers: number;
-  jobs: number;
-  seed: number;
-  lengths: FleetLengths;
-  /** The costliest that are printed. */
-  statements: number;
-  profile: string | undefined;
-}
 
 /** One column a fleet, one line a figure. */
 function table(rows: readonly Row[]): string {
@@ -214,7 +93,7 @@ async function main(): Promise<void> {
     }
     for (const size of machines) {
       process.stderr.write(`· ${size} machines\n`);
-      rows.push(await measure(database, size, options));
+      rows.push(await measureFleet(database, size, options));
     }
     console.log(table(rows));
   } finally {
@@ -224,18 +103,14 @@ async function main(): Promise<void> {
 }
 
 /** Prints what is measured at a core of its own, or several of them. */
-async function printed(database: Database, { statements, profile }: Options, measure: (core: MeasuredCore) => Promise<string>, cores = 1): Promise<void> {
-  const measured = await startMeasured(database, profiling(profile), cores);
+async function printed(database: Database, { statements, profile }: FleetMeasures, measure: (core: MeasuredCore) => Promise<string>, cores = 1): Promise<void> {
+  const measured = await startMeasured(database, profile, cores);
   try {
     console.log(await measure(measured));
     if (statements > 0) console.log(await statementTable(measured.sql, statements));
   } finally {
     await measured.stop();
   }
-}
-
-function profiling(folder: string | undefined): string[] {
-  return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`];
 }
 
 function recorded(name: keyof FleetLengths, file: string | undefined): Partial<FleetLengths> {

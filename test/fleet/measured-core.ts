@@ -16,18 +16,19 @@ export interface MeasuredReplica {
 }
 
 /**
- * Starts it, with further options of Node, and with so many replicas in all. `restart` ends the first and starts another at another address; `core` is the one
- * that runs, `replicas` are all with clients of their own.
+ * Starts it, and with it so many replicas in all. `profile`: a folder for profiles of them. `restart` kills the first, or ends it in order where it is to write
+ * its profile, and starts another at the same address; `core` is the one that runs, `replicas` are all with clients of their own.
  */
-export async function startMeasured(database: Database, nodeOptions: readonly string[] = [], cores = 1) {
+export async function startMeasured(database: Database, profile?: string, cores = 1) {
+  const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
   const name = `fleet_${randomBytes(4).toString('hex')}`;
   const admin = postgres(database.url, { max: 1, onnotice: () => undefined });
   await admin`CREATE DATABASE ${admin(name)}`;
   const url = database.url.replace(/\/[^/]*$/, `/${name}`);
   const rootKey = randomBytes(24).toString('hex');
   const secretKey = randomBytes(32).toString('hex');
-  const start = (): Promise<Child> => Child.start('core/main.ts', {
-    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'error',
+  const start = (listen = '127.0.0.1:0'): Promise<Child> => Child.start('core/main.ts', {
+    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: listen, SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'error',
   }, [...NODE_FLAGS, ...nodeOptions]);
   let core = await start();
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
@@ -40,8 +41,8 @@ export async function startMeasured(database: Database, nodeOptions: readonly st
   return {
     core: () => core, sql, clients, rootKey, replicas: (): MeasuredReplica[] => [{ core, clients }, ...others],
     restart: async (): Promise<void> => {
-      await core.stop();
-      core = await start();
+      await (profile === undefined ? core.kill() : core.stop());
+      core = await start(core.ready.address);
     },
     stop: async (): Promise<void> => {
       for (const { core: each, clients: own } of [{ core, clients }, ...others]) {

@@ -1,0 +1,108 @@
+/** Whether what is said of jobs that wait is so: each of them is explained, and what its explanation says is compared with what the machines are at. */
+import { status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { EndpointExplanation, WorkerExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
+import { enumName } from '../../proto/wire/enum-name.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { call } from '../helpers/grpc-clients.ts';
+import { many } from './fleet.ts';
+import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
+import { checkExplanation } from './fleet-checks.ts';
+import type { FleetMachine } from './fleet-machine.ts';
+import type { FleetWorker } from './fleet-worker.ts';
+
+/** A job that waits. */
+export interface WaitingJob {
+  id: string;
+  endpointId: string;
+}
+
+/** A worker's machine, and the worker while it is there. */
+interface Seen {
+  machine: FleetMachine | undefined;
+  worker: Readonly<FleetWorker> | undefined;
+}
+
+/** Core hears of what happens on a machine, and a machine of what core wants, a moment later; some moments where all of them share a processor. */
+const LATE_MS_MAX = 5_000;
+const AGAIN_MS = 300;
+/** What a worker of each state is at its machine. That a machine does not know of one yet, or no more, passes. */
+const TRUE_OF: Record<string, (seen: Seen) => boolean> = {
+  STARTING: ({ worker }) => worker?.state === WorkerState.INITIALIZING,
+  IDLE: ({ worker }) => worker?.state === WorkerState.READY && worker.held.size < worker.concurrency,
+  BUSY: ({ worker }) => worker !== undefined && worker.held.size > 0,
+  FROZEN: ({ worker }) => worker?.state === WorkerState.FROZEN,
+  DRAINING: ({ worker }) => worker !== undefined && (worker.state !== WorkerState.READY || worker.held.size > 0),
+  OUTDATED: ({ worker }) => worker !== undefined,
+  CRASHED: ({ worker }) => !worker,
+  AWAY: ({ machine }) => !machine?.connected,
+};
+
+/** All jobs that wait now. */
+export async function waitingJobs({ sql }: FleetCore): Promise<WaitingJob[]> {
+  return sql<WaitingJob[]>`SELECT id, endpoint_id AS "endpointId" FROM job WHERE state = 'IN_QUEUE' ORDER BY submitted_at, id`;
+}
+
+/** Has each job explained that still waits, and answers how many. What is said of one and stays untrue is a fault of the fleet. */
+export async function checkWaiting(fleet: Fleet, core: FleetCore, jobs: readonly WaitingJob[]): Promise<number> {
+  const endpoints = new Map(fleet.endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  const doubts = new Map<string, WaitingJob>();
+  let explained = 0;
+  await many(jobs.filter(({ endpointId }) => endpoints.has(endpointId)), async (job) => {
+    const said = await explain(core, endpoints.get(job.endpointId)!, job);
+    if (!said) return;
+    explained += 1;
+    fleet.faults.push(...checkExplanation(said));
+    for (const doubt of untrue(fleet, endpoints.get(job.endpointId)!, said)) doubts.set(doubt, job);
+  });
+  for (const end = Date.now() + LATE_MS_MAX; doubts.size > 0 && Date.now() < end;) {
+    await pause(AGAIN_MS);
+    const still = new Set((await many([...new Set(doubts.values())], async (job) => {
+      const endpoint = endpoints.get(job.endpointId)!;
+      const said = await explain(core, endpoint, job);
+      return said ? untrue(fleet, endpoint, said) : [];
+    })).flat());
+    for (const doubt of doubts.keys()) if (!still.has(doubt)) doubts.delete(doubt);
+  }
+  fleet.faults.push(...[...doubts].map(([doubt, { id }]) => `job ${id} is told for ${LATE_MS_MAX} ms what is not so: ${doubt}`));
+  return explained;
+}
+
+/** What its endpoint's part says; undefined: it waits no more. As any client does, it waits while its account has asked too often. */
+async function explain(core: FleetCore, endpoint: FleetEndpoint, { id: jobId }: WaitingJob): Promise<EndpointExplanation | undefined> {
+  const { id: endpointId, key } = endpoint;
+  for (;;) {
+    try {
+      const { explanation } = await call(core.clients.jobs, 'explain', { endpointId, jobId }, key);
+      return explanation!.queuePosition > 0 ? explanation!.endpoint : undefined;
+    } catch (error) {
+      if ((error as ServiceError).code !== status.RESOURCE_EXHAUSTED) throw error;
+      await pause(AGAIN_MS);
+    }
+  }
+}
+
+/** What the machines know better, in sentences. */
+function untrue(fleet: Fleet, { gpuIds }: FleetEndpoint, { endpointId, summary, workers }: EndpointExplanation): string[] {
+  const taken = Number(/(\d+) machines? ha(?:s|ve) too few of them free/.exec(summary)?.[1] ?? 0);
+  const full = fleet.machines.filter((machine) => isFull(machine, gpuIds)).length;
+  return [
+    ...workers.flatMap((worker) => wrongOf(fleet, worker)),
+    ...taken > full ? [`more machines were said to have too few GPUs free for ${endpointId} than had`] : [],
+  ];
+}
+
+function wrongOf({ machines }: Fleet, { id, state }: WorkerExplanation): string[] {
+  const machine = machines.find(({ workers }) => workers.has(id));
+  const worker = machine?.workers.get(id);
+  const at = worker ? `${enumName(WorkerState, worker.state)} with ${worker.held.size} jobs` : 'not there';
+  return TRUE_OF[state]?.({ machine, worker }) ? [] : [`worker ${id} was ${state} and its machine says: ${at}`];
+}
+
+/** It has GPUs of these kinds, and none of them is free. */
+function isFull({ gpus, workers }: FleetMachine, kinds: readonly string[]): boolean {
+  const taken = new Set([...workers.values()].flatMap(({ gpuUuids }) => gpuUuids));
+  const own = gpus.filter(({ name }) => kinds.includes(name));
+  return own.length > 0 && own.every(({ uuid }) => taken.has(uuid));
+}

@@ -1,0 +1,209 @@
+/** A fleet of one size on a core of its own: up to all the workers that there may be, through a core that is killed, to the last job and to zero. */
+import type postgres from 'postgres';
+import { queueLengthMax } from '../../core/domain/queue-limit.ts';
+import type { Database } from '../bench/database.ts';
+import { cpuUs, memoryMib } from '../bench/process-usage.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+import { Fleet, range } from './fleet.ts';
+import type { FleetCore, FleetEndpoint } from './fleet.ts';
+import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
+import { checkWaiting, waitingJobs } from './fleet-truth.ts';
+import type { FleetLengths } from './lengths.ts';
+import { startMeasured } from './measured-core.ts';
+import { statementTable } from './statement-table.ts';
+
+/** How large, and what is told besides. */
+export interface FleetMeasures {
+  /** For each machine. */
+  endpoints: number;
+  /** For each machine. */
+  workers: number;
+  /** For each machine. */
+  jobs: number;
+  seed: number;
+  lengths: FleetLengths;
+  /** The costliest that are printed. */
+  statements: number;
+  /** Folder for profiles of core. */
+  profile: string | undefined;
+}
+
+/** What a fleet came to. */
+export type Row = Record<string, string | number>;
+
+/** Longest that one step may take. */
+const STEP_MS_MAX = 600_000;
+/** So long without a further worker there are all that will be. */
+const GROWN_MS = 10_000;
+/** Pause between two looks of its own, which PostgreSQL pays for. */
+const LOOK_MS = 200;
+/** Jobs that are explained while all workers are busy, spread over all that wait: core pays for each what a caller's would cost. */
+const EXPLAINED_MAX = 500;
+const ACCOUNTS = 10;
+
+/** Measures one. */
+export async function measureFleet(database: Database, machines: number, options: FleetMeasures): Promise<Row> {
+  const measured = await startMeasured(database, options.profile);
+  const { core, sql, clients, rootKey } = measured;
+  const { seed, lengths } = options;
+  const size = { seed, lengths, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: ACCOUNTS };
+  const parts: FleetCore = { addresses: () => [core().ready.address!], clients, rootKey, sql };
+  const fleet = new Fleet(parts, size);
+  const steps = new Steps();
+  const workers = new Workers(sql);
+  const used = new Used(() => ({ core: core().pid, postgres: database.pid }));
+  const connected = async (): Promise<boolean> => fleet.machines.every((machine) => machine.connected);
+  /** Looked at all along: what must never be is a fault of the fleet. */
+  const look = async (): Promise<number> => {
+    fleet.faults.push(...await checkMoment(sql));
+    return workers.count();
+  };
+  try {
+    await steps.take('join', async () => { await fleet.join(); await waitFor('all machines', connected, STEP_MS_MAX); });
+    await steps.take('deploy', () => fleet.deploy());
+    used.begin();
+    // As many as keep all workers that there may be busy, and one more for each endpoint; they end when the rest has been submitted.
+    const held = fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint));
+    const zipf = fitting(fleet.zipf(Math.ceil(machines * options.jobs)), held);
+    await steps.take('submit', () => fleet.submit(held, { hold: true }));
+    await steps.take('all workers', () => grown(look));
+    await steps.take('submit more', () => fleet.submit(zipf));
+    used.end();
+    const explained = await steps.take('explain', () => explainSome(fleet, parts));
+    const sessions = fleet.count('sessions');
+    await steps.take('restart', measured.restart);
+    await steps.take('reconnect', () => waitFor('all machines again', connected, STEP_MS_MAX));
+    const tried = fleet.count('sessions') - sessions;
+    used.begin();
+    const ended = async (): Promise<boolean> => {
+      await look();
+      fleet.release();
+      return await open(sql) === 0;
+    };
+    await steps.take('all ended', () => waitFor('all jobs to end', ended, STEP_MS_MAX, LOOK_MS));
+    await fleet.thaw();
+    await steps.take('zero', () => waitFor('zero', async () => await look() === 0, STEP_MS_MAX, LOOK_MS));
+    used.end();
+    if (options.statements > 0) process.stderr.write(`${await statementTable(sql, options.statements)}\n`);
+    const { decisions, faults } = await checkReplays(sql);
+    const wrong = [...fleet.faults, ...await checkEnd(sql), ...faults];
+    for (const fault of wrong) process.stderr.write(`FAULT: ${fault}\n`);
+    return {
+      machines, endpoints: size.endpoints, jobs: held.length + zipf.length, 'workers at once': workers.peak, 'workers in all': fleet.count('started'),
+      ...steps.shown(), decisions, 'jobs explained': explained, 'sessions tried': tried, ...used.shown(), faults: wrong.length,
+    };
+  } catch (error) {
+    process.stderr.write(`${await leftWorkers(sql)}\n`);
+    throw error;
+  } finally {
+    fleet.stop();
+    await measured.stop();
+  }
+}
+
+/** Steps and how long each took, told as they end. */
+class Steps {
+  readonly #took = new Map<string, number>();
+
+  async take<Result>(what: string, doing: () => Promise<Result>): Promise<Result> {
+    const began = performance.now();
+    const result = await doing();
+    const seconds = (performance.now() - began) / 1_000;
+    this.#took.set(`${what} s`, seconds);
+    process.stderr.write(`  ${what} ${seconds.toFixed(1)} s\n`);
+    return result;
+  }
+
+  shown(): Row {
+    return Object.fromEntries([...this.#took].map(([what, seconds]) => [what, seconds.toFixed(1)]));
+  }
+}
+
+/** Workers that have not ended. */
+class Workers {
+  readonly #sql: postgres.Sql;
+  peak = 0;
+
+  constructor(sql: postgres.Sql) {
+    this.#sql = sql;
+  }
+
+  async count(): Promise<number> {
+    const now = (await this.#sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL`)[0]!.n as number;
+    this.peak = Math.max(this.peak, now);
+    return now;
+  }
+}
+
+/** What core and PostgreSQL use in some spans of time; core may be another process in each. */
+class Used {
+  readonly #pids: () => { core: number; postgres: number };
+  #before = { core: 0, postgres: 0, ms: 0 };
+  #sum = { core: 0, postgres: 0, ms: 0 };
+  #memory = 0;
+
+  constructor(pids: () => { core: number; postgres: number }) {
+    this.#pids = pids;
+  }
+
+  begin(): void {
+    this.#before = this.#now();
+  }
+
+  end(): void {
+    const now = this.#now();
+    for (const name of ['core', 'postgres', 'ms'] as const) this.#sum[name] += now[name] - this.#before[name];
+    this.#memory = Math.max(this.#memory, memoryMib(this.#pids().core).peak);
+  }
+
+  shown(): Row {
+    const { core, postgres, ms } = this.#sum;
+    return {
+      'core CPU %': (core / 10 / ms).toFixed(0), 'core CPU s': (core / 1e6).toFixed(1), 'PostgreSQL CPU s': (postgres / 1e6).toFixed(1),
+      'core MiB': Math.round(this.#memory),
+    };
+  }
+
+  #now(): { core: number; postgres: number; ms: number } {
+    const { core, postgres } = this.#pids();
+    return { core: cpuUs(core), postgres: cpuUs(postgres), ms: performance.now() };
+  }
+}
+
+async function open(sql: postgres.Sql): Promise<number> {
+  return (await sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
+}
+
+/** Answers how many jobs that wait were explained. */
+async function explainSome(fleet: Fleet, parts: FleetCore): Promise<number> {
+  const waiting = await waitingJobs(parts);
+  const each = Math.ceil(waiting.length / EXPLAINED_MAX);
+  return checkWaiting(fleet, parts, waiting.filter((_, place) => place % each === 0));
+}
+
+/** Waits until there are no more of them than there were a while ago: some find no place. */
+async function grown(count: () => Promise<number>): Promise<void> {
+  let most = 0;
+  let sinceMs = performance.now();
+  await waitFor('all workers', async () => {
+    const now = await count();
+    if (now > most) [most, sinceMs] = [now, performance.now()];
+    return performance.now() - sinceMs > GROWN_MS;
+  }, STEP_MS_MAX, LOOK_MS);
+}
+
+/** Without those that a queue would refuse beside what is in it: the busiest of thousands of endpoints gets a tenth of all jobs. */
+function fitting(jobs: readonly FleetEndpoint[], before: readonly FleetEndpoint[]): FleetEndpoint[] {
+  const counts = new Map(Map.groupBy(before, ({ id }) => id).entries().map(([id, { length }]) => [id, length]));
+  return jobs.filter(({ id, workersMax }) => {
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+    return counts.get(id)! <= queueLengthMax(workersMax);
+  });
+}
+
+/** Workers that have not ended, one a line: what a fleet that does not come to rest waits for. */
+async function leftWorkers(sql: postgres.Sql): Promise<string> {
+  const rows = await sql<{ text: string }[]>`
+    SELECT concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason) AS text FROM worker w WHERE w.ended_at IS NULL LIMIT 20`;
+  return ['workers that are left:', ...rows.map(({ text }) => text)].join('\n');
+}
