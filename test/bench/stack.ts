@@ -14,6 +14,11 @@ import { Child, ROOT } from './child.ts';
 /** How long a queue may grow depends on it (docs/api.md#queue-length). */
 const WORKERS_MAX = 10_000;
 
+/** A program of a stack: a process, or a part of one. */
+export type Program = Pick<Child, 'pid' | 'ready' | 'ask' | 'stop'>;
+/** Starts one. */
+export type StartProgram = (program: 'core' | 'facade', env: Record<string, string>) => Promise<Program>;
+
 /** What runs. */
 export interface Stack {
   url: string;
@@ -26,9 +31,9 @@ export interface Stack {
   /** Process ids, for CPU and memory; `core` is the first replica. */
   processes: { core: number; facade: number; postgres: number };
   /** Further replicas of core. */
-  replicas: Child[];
+  replicas: Program[];
   /** For questions to them; see `watchLoops`. */
-  children: { core: Child; facade: Child };
+  children: { core: Program; facade: Program };
   clients: GrpcClients;
   databaseUrl: string;
   /** A look into the database. */
@@ -46,9 +51,12 @@ export interface Stack {
 
 /**
  * Starts it. `env`: more variables of its programs. `watchLoops`: each can be asked for `loopMs`, see loop-delay.ts. `root`: another checkout to start.
- * `cores`: replicas of core, all of which the facade uses.
+ * `cores`: replicas of core, all of which the facade uses. `start`: default each as a process of its own.
  */
-export async function startStack(bench: Bench, env: Record<string, string> = {}, { watchLoops = false, root = ROOT, cores = 1 } = {}): Promise<Stack> {
+export async function startStack(
+  bench: Bench, env: Record<string, string> = {},
+  { watchLoops = false, root = ROOT, cores = 1, start }: { watchLoops?: boolean; root?: string; cores?: number; start?: StartProgram } = {},
+): Promise<Stack> {
   const watched = watchLoops ? ['--import', join(import.meta.dirname, 'loop-delay.ts')] : [];
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const admin = postgres(bench.database.url, { max: 1 });
@@ -61,25 +69,27 @@ export async function startStack(bench: Bench, env: Record<string, string> = {},
   const profiled = (program: string): string[] => (bench.options.profile === undefined ? []
     : ['--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
   const flags = (program: string): string[] => [...NODE_FLAGS, ...watched, ...profiled(program)];
+  const files = { core: 'core/main.ts', facade: 'facades/main.ts' };
+  const startProgram: StartProgram = start ?? ((program, variables) => Child.start(join(root, files[program]), variables, flags(program)));
   try {
     const secretKey = randomBytes(32).toString('hex');
-    const startCore = async (): Promise<Child> => {
-      const child = await Child.start(join(root, 'core/main.ts'), {
+    const startCore = async (): Promise<Program> => {
+      const child = await startProgram('core', {
         SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
         SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'warn', ...env,
-      }, flags('core'));
+      });
       stops.push(() => child.stop());
       return child;
     };
     const core = await startCore();
-    const replicas: Child[] = [];
+    const replicas: Program[] = [];
     while (replicas.length < cores - 1) replicas.push(await startCore());
     const coreAddress = core.ready.address!;
-    const facade = await Child.start(join(root, 'facades/main.ts'), {
+    const facade = await startProgram('facade', {
       SLIPWAY_CORE_ADDRESS: [core, ...replicas].map((child) => child.ready.address!).join(','),
       SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
       SLIPWAY_EDGE_KEY: edgeKey, ...env,
-    }, flags('facade'));
+    });
     stops.push(() => facade.stop());
     const clients = grpcClients(coreAddress);
     stops.push(async () => clients.close());
