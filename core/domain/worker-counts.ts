@@ -50,11 +50,3 @@ export function countHealth(workers: readonly HealthWorker[], type: 'QB' | 'LB')
   const started = workers.filter(({ state, address }) => address !== '' && ['INITIALIZING', 'READY', 'DRAINING'].includes(state));
   return { ...counts, running: started.length, ready: mayTake.filter(({ health }) => health === 'READY').length };
 }
-
-/** Workers that found no place at the last decision, or that there should be at the least and are not, because it has not passed yet. */
-export function countThrottled(
-  { workersMin, workersMax }: { workersMin: number; workersMax: number }, queued: number, present: number, decided: number,
-): number {
-  const wanted = Math.min(workersMax, Math.max(workersMin, queued > 0 ? 1 : 0));
-  return Math.max(0, wanted - present, decided);
-}

@@ -2,7 +2,7 @@
 import { DomainError } from '../domain/errors.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import { countHealth, countThrottled } from '../domain/worker-counts.ts';
+import { countHealth } from '../domain/worker-counts.ts';
 import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EndpointCounts } from '../store/count-store.ts';
@@ -55,14 +55,14 @@ export class CountJobs {
     const [counted, nowhere] = await Promise.all([this.#counts.health(endpointId), this.#cannotRun.of([endpointId])]);
     if (!counted) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
     const { completed, failed, inProgress, inQueue, retried, decidedThrottled } = counted;
-    const { present, ...workers } = countHealth(counted.workers, counted.type);
+    const { present: _, ...workers } = countHealth(counted.workers, counted.type);
     const refusal = refusalOf(counted);
     const cannotRun = nowhere.get(endpointId);
     return {
       ...(refusal ? { refusal } : {}),
       ...(cannotRun ? { cannotRun } : {}),
       jobs: { completed, failed, inProgress, inQueue, retried },
-      workers: { ...workers, throttled: countThrottled(counted, inQueue, present, decidedThrottled) },
+      workers: { ...workers, throttled: decidedThrottled },
     };
   }
 }

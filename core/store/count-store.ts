@@ -41,7 +41,6 @@ export interface EndpointCounts {
   type: 'QB' | 'LB';
   /** Those that have not ended. */
   workers: HealthWorker[];
-  workersMin: number;
   workersMax: number;
   /** Of the latest decision of the scaler; 0 and empty when there was none yet. */
   decidedThrottled: number;
@@ -124,7 +123,7 @@ export class CountStore {
         coalesce(c.retried, 0) + t.retried AS retried, greatest(t.queued, 0) + (SELECT coalesce(sum(waiting), 0)::bigint FROM demand) AS "inQueue",
         (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS "inProgress",
         e.type, coalesce((SELECT jsonb_agg(to_jsonb(seen)) FROM seen), '[]') AS workers,
-        e.workers_min AS "workersMin", e.workers_max AS "workersMax",
+        e.workers_max AS "workersMax",
         coalesce(d.throttled, 0) AS "decidedThrottled", coalesce(d.refusal, '') AS refusal,
         coalesce(d.refusal_by_machine, '') AS "refusalByMachine"
       FROM endpoint e CROSS JOIN (
