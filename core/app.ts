@@ -117,7 +117,12 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const refusals = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);
   const context: EndpointContext = {
     ...stores, refusals, sealer, random, cannotRun, whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
-    onDesired: (machineIds) => events.emit('desired', machineIds),
+    onDesired: (machineIds) => {
+      events.emit('desired', machineIds);
+      // A pod that goes leaves what it had.
+      events.emit('room', machineIds);
+    },
+    onRoom: (machineIds) => events.emit('room', machineIds),
     onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {
       events.emit('endpoints', endpointIds);

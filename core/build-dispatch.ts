@@ -85,8 +85,9 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     store: scales, scaler: chosenScaler, events, duty, hasWorker: (endpointId) => pool.hasWorker(endpointId),
     onDesired: (machineIds) => events.emit('desired', machineIds), onTurn, ...seams,
   });
+  const onRoom = (machineId: string): void => events.emit('room', [machineId]);
   const reports = new WorkerReports({
-    workers, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds),
+    workers, onRoom, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds),
     holds: (workerId) => pool.heldBy(workerId).length > 0, onStarts: options.onStarts, ...seams,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
@@ -101,7 +102,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.wake([endpointId]);
   };
   const sessions: SessionContext = {
-    table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving, replicaAddress, ...seams,
+    table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving, replicaAddress, onRoom, ...seams,
     leases: new LeaseKeeper(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {

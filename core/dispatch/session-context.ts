@@ -42,6 +42,8 @@ export interface SessionContext {
   /** Where other replicas reach this one. */
   replicaAddress(): string;
   onRefresh(workerId: string, machineId: string): void;
+  /** The machine of a session takes workers from now on. */
+  onRoom(machineId: string): void;
   onLogReply(machineId: string, reply: WorkerLogReply): void;
   clock: Clock;
   random: Random;

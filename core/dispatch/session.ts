@@ -183,6 +183,7 @@ export class Session implements AssignmentSink, LiveSession {
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
+    this.#context.onRoom(machine.id);
     // Not waited for: heartbeats are read from here on, and must not wait for connections that a flood of calls has taken.
     table.own(desired.push([this])
       .catch((error: unknown) => logger.warn({ err: error, machineId: machine.id }, 'desired workers were not sent, will try again')));

@@ -24,6 +24,8 @@ export interface WorkerReportsOptions {
   onChanged(endpointIds: readonly string[]): void;
   /** The same of load-balancing endpoints alone. */
   onRotation(endpointIds: readonly string[]): void;
+  /** Workers of this machine ended: what they had is free. Default: nobody waits for it. */
+  onRoom?: ((machineId: string) => void) | undefined;
   /** Workers became ready. Default: nobody counts. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
   /** Whether a worker holds attempts now. */
@@ -121,6 +123,7 @@ export class WorkerReports extends LoopService {
       const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
       if (!waiting.isNews) return;
       this.#options.onChanged(changed);
+      if ([...facts.values()].some(({ state }) => state === 'STOPPED' || state === 'UNHEALTHY')) this.#options.onRoom?.(session.machineId);
       if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onRotation(changed);
     } catch (error) {
       this.#options.logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');

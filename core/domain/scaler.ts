@@ -25,6 +25,8 @@ export interface WorkerSample {
   failures: number;
   /** An UNHEALTHY worker's back-off has passed. */
   retryDue: boolean;
+  /** Milliseconds until it has. Absent: it has, or there is none. */
+  retryMs?: number;
 }
 
 /** What a scaler may see of an endpoint. Jobs with lowPriority are left out of both counts. */

@@ -23,4 +23,6 @@ export interface EndpointContext extends Pick<Stores, OwnStores> {
   onKeysChanged(keyIds: readonly string[]): void;
   /** The desired workers of machines changed. */
   onDesired(machineIds: readonly string[]): void;
+  /** Machines take workers again. */
+  onRoom(machineIds: readonly string[]): void;
 }

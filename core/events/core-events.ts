@@ -4,8 +4,8 @@
  */
 import type { JobKey, MachineAttempt } from '../domain/job.ts';
 
-/** All events. */
-export interface CoreEventMap {
+/** Events that the other replicas are told of. */
+export interface ToldEventMap {
   /** Jobs became final or were deleted. */
   settled: readonly JobKey[];
   /** Jobs have new chunks. */
@@ -24,12 +24,21 @@ export interface CoreEventMap {
   endpoints: readonly string[];
 }
 
+/** All events. */
+export interface CoreEventMap extends ToldEventMap {
+  /** So many more jobs of normal priority came or, below 0, ended here. */
+  load: readonly { endpointId: string; jobs: number }[];
+  /** What these machines have came free here, or they came themselves. */
+  room: readonly string[];
+}
+
 type Listener<Name extends keyof CoreEventMap> = (event: CoreEventMap[Name]) => void;
 
 /** Listeners must be quick and must not throw. */
 export class CoreEvents {
   readonly #listeners: { [Name in keyof CoreEventMap]: Set<Listener<Name>> } = {
     settled: new Set(), chunks: new Set(), queued: new Set(), stop: new Set(), desired: new Set(), rotation: new Set(), keys: new Set(), endpoints: new Set(),
+    load: new Set(), room: new Set(),
   };
 
   /** What is being announced came from another replica: it must not go back, and that replica has done what had to be done at once. */

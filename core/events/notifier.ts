@@ -9,7 +9,7 @@ import { TaskGroup } from '../runtime/task-group.ts';
 import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
 import type { NoticeChannel } from '../store/notice-channel.ts';
 import type { Storage } from '../store/storage.ts';
-import type { CoreEventMap, CoreEvents } from './core-events.ts';
+import type { CoreEvents, ToldEventMap } from './core-events.ts';
 import type { DutyBoard } from './duty-board.ts';
 
 /** Positions of queued jobs, which travel beside their event so that the others look at no more of a queue than they must. */
@@ -31,12 +31,12 @@ export interface NotifierOptions {
   logger: Logger;
 }
 
-type EventName = keyof CoreEventMap;
+type EventName = keyof ToldEventMap;
 
 /** What travels: who says it, and lists of items by event. */
 interface Notice {
   from: string;
-  events: { [Name in EventName]?: CoreEventMap[Name][number][] };
+  events: { [Name in EventName]?: ToldEventMap[Name][number][] };
   /** Lowest new position of each endpoint in events.queued. */
   positions?: number[];
 }
@@ -87,7 +87,7 @@ export class Notifier extends BaseService {
     await this.#channel.stop();
   }
 
-  #tell(name: EventName, items: CoreEventMap[EventName]): void {
+  #tell(name: EventName, items: ToldEventMap[EventName]): void {
     if (this.#options.events.relaying || !this.#channel.peers || this.#tasks.signal.aborted) return;
     for (const item of items) {
       if (this.#waiting.size >= WAITING_MAX) break;

@@ -164,6 +164,7 @@ export class RecordOutcomes {
     const { cursors, gate, traffic, events, onFinal, onWebhooks } = this.#options;
     const final: Job[] = [];
     const queued = new Set<string>();
+    const ended = new Map<string, number>();
     for (const { place, job, position, lowPriority } of settled) {
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
@@ -172,12 +173,14 @@ export class RecordOutcomes {
         continue;
       }
       traffic.ended(job, lowPriority);
+      if (!lowPriority) ended.set(job.endpointId, (ended.get(job.endpointId) ?? 0) + 1);
       const whole = { ...job, output: entries[place]!.output };
       final.push(whole);
       onFinal(whole);
     }
     if (settled.some(({ hasWebhook }) => hasWebhook)) onWebhooks();
     events.emit('settled', final.map((job) => ({ endpointId: job.endpointId, jobId: job.id })));
+    events.emit('load', [...ended].map(([endpointId, jobs]) => ({ endpointId, jobs: -jobs })));
     events.emit('queued', [...queued]);
   }
 }

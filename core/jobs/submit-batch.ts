@@ -121,8 +121,11 @@ export class SubmitBatch {
   }
 
   #count(jobs: readonly NewJob[]): void {
-    this.#options.meter?.submitted(jobs);
-    for (const { endpointId, lowPriority } of jobs) if (!lowPriority) this.#options.traffic.arrived(endpointId);
+    const { meter, traffic, events } = this.#options;
+    meter?.submitted(jobs);
+    const normal = jobs.filter(({ lowPriority }) => !lowPriority);
+    for (const { endpointId } of normal) traffic.arrived(endpointId);
+    events.emit('load', [...Map.groupBy(normal, ({ endpointId }) => endpointId)].map(([endpointId, own]) => ({ endpointId, jobs: own.length })));
   }
 
   #announceQueued(stored: Iterable<StoredJob>): void {

@@ -1,12 +1,14 @@
 /**
  * Decides, for every endpoint that needs it, which workers there should be. Any replica may take a turn at any endpoint; the endpoint's row
  * lock keeps two from deciding at once. Those that something happened to are looked at right away, where it happened, so that a first job waits for
- * no period. Once a second the owner of this duty looks at all that have workers, demand or throttled ones; those that sleep cost nothing. The two go on
- * beside each other: a look at all takes long where there are many, and nobody's first job waits for it. Nor does it wait for turns of others: what is found
- * to need one goes to the queue of turns (core/scaling/turn-queue.ts), and the next look follows.
+ * no period; so are those of which time alone, or the number of their jobs, may change the decision (core/scaling/next-looks.ts), and, when something came
+ * free, those that found no place. Once a second the owner of this duty looks at all that have workers, demand or throttled ones; those that sleep cost
+ * nothing. The two go on beside each other: a look at all takes long where there are many, and nobody's first job waits for it. Nor does it wait for turns of
+ * others: what is found to need one goes to the queue of turns (core/scaling/turn-queue.ts), and the next look follows.
  */
 import { dispensable } from '../domain/giving-way.ts';
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
+import { nextLook } from '../domain/next-look.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
@@ -16,6 +18,7 @@ import type { Duty } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import { DispensableWorkers } from './dispensable-workers.ts';
+import { NextLooks } from './next-looks.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
 import { isQuiet, isStuck, scaleEndpoints } from './scale-endpoint.ts';
 import type { WaitingTurn } from './turn-order.ts';
@@ -30,6 +33,9 @@ const NO_IDS: ReadonlySet<string> = new Set();
  */
 const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
+/** Shortest pause between two looks at all that found no place, in milliseconds, and how many times as long as such a look takes it is at the least. */
+const ROOM_PAUSE_MS = 50;
+const ROOM_REST_FACTOR = 10;
 /** Where looking through all queues is slow, the next look is after this many times what it took: what is queued is news by itself. */
 const QUEUES_REST_FACTOR = 50;
 /** Endpoints that are looked at with one set of statements; and of those that something happened to, so that those which come meanwhile wait less. */
@@ -66,12 +72,19 @@ export class ScaleLoop extends BaseService {
   readonly #sweep: Loop;
   readonly #turns = new TurnQueue((endpointIds) => this.#takeTurns(endpointIds));
   readonly #woken = new Set<string>();
+  /** Found no place, and something came free: after those that something happened to. */
+  readonly #refused = new Set<string>();
   /** When an endpoint may be looked at again because of queued jobs, on the steady clock; only those of the next moments. */
   readonly #restUntil = new Map<string, number>();
   readonly #delayed = new Map<string, Timer>();
   /** Empty where this replica does not have the duty, and so does not see all endpoints. */
   readonly #dispensable = new DispensableWorkers();
+  readonly #next: NextLooks;
   #queuesRestUntilMs = -Infinity;
+  /** Something came free, and nobody has looked since who found no place. */
+  #room = false;
+  #roomRestUntilMs = -Infinity;
+  #roomTimer: Timer | undefined;
   #healthySinceMs: number | undefined;
   #offs: (() => void)[] = [];
 
@@ -80,13 +93,17 @@ export class ScaleLoop extends BaseService {
     this.#options = options;
     const { clock, random, logger } = options;
     const seams = { periodMs: PERIOD_MS, clock, random, logger };
+    this.#next = new NextLooks(clock, (endpointId) => this.wake([endpointId]));
     this.#loop = new Loop({ name: this.name, pass: () => this.#lookAtWoken(), ...seams });
     this.#sweep = new Loop({ name: `${this.name} of all`, pass: () => this.#guarded(), ...seams });
   }
 
   protected override async onStart(): Promise<void> {
     const { events, duty } = this.#options;
-    this.#offs = [events.on('queued', (endpointIds) => this.#queued(endpointIds)), duty.onTaken(() => this.#tookOver())];
+    this.#offs = [
+      events.on('queued', (endpointIds) => this.#queued(endpointIds)), duty.onTaken(() => this.#tookOver()), events.on('room', () => this.#roomMade()),
+      events.on('load', (loads) => { for (const { endpointId, jobs } of loads) this.#next.changed(endpointId, jobs); }),
+    ];
     await Promise.all([this.#loop.start(), this.#sweep.start()]);
   }
 
@@ -94,7 +111,9 @@ export class ScaleLoop extends BaseService {
     for (const off of this.#offs) off();
     for (const timer of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
+    this.#roomTimer?.cancel();
     await Promise.all([this.#turns.stop(), this.#loop.stop(), this.#sweep.stop()]);
+    this.#next.stop();
   }
 
   /** Asks for a turn at these endpoints right away. */
@@ -113,6 +132,7 @@ export class ScaleLoop extends BaseService {
   /** A job that follows a look too closely gets its own a moment later. Those of another replica were looked at there. */
   #queued(endpointIds: readonly string[]): void {
     const { clock, events, hasWorker } = this.#options;
+    for (const id of endpointIds) this.#next.waits(id, events.relaying);
     if (events.relaying) return;
     const now = clock.monotonicMs();
     for (const id of endpointIds) {
@@ -129,18 +149,32 @@ export class ScaleLoop extends BaseService {
     this.wake([endpointId]);
   }
 
+  /** Whoever found no place may find one now. However often things come free, looking takes a small share of the time. */
+  #roomMade(): void {
+    this.#roomTimer ??= this.#options.clock.after(Math.max(this.#roomRestUntilMs - this.#options.clock.monotonicMs(), 0), () => {
+      this.#roomTimer = undefined;
+      this.#room = true;
+      this.#loop.wake();
+    });
+  }
+
   /** Answers whether there are more. */
   async #lookAtWoken(): Promise<boolean> {
-    const { clock, logger } = this.#options;
+    const { store, clock, logger } = this.#options;
     const now = clock.monotonicMs();
-    const ids = [...this.#woken].slice(0, LOOKED_WOKEN_MAX);
-    for (const id of ids) this.#woken.delete(id);
+    const room = this.#room;
+    this.#room = false;
+    if (room) for (const id of await store.refusedEndpoints()) this.#refused.add(id);
+    const passes = Math.ceil(this.#refused.size / LOOKED_WOKEN_MAX);
+    const ids = [...new Set([...this.#woken, ...this.#refused])].slice(0, LOOKED_WOKEN_MAX);
+    for (const id of ids) for (const waiting of [this.#woken, this.#refused]) waiting.delete(id);
     for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
     // What a turn does is seen once it is over.
     for (const id of ids) void this.#turns.turnOf(id)?.then(() => this.wake([id]));
     const due = await this.#look(this.#lookable(ids));
+    if (room) this.#roomRestUntilMs = clock.monotonicMs() + Math.max((clock.monotonicMs() - now) * passes * ROOM_REST_FACTOR, ROOM_PAUSE_MS);
     this.#turns.add(due).catch((error: unknown) => logger.warn({ err: error }, 'turns of scaling failed; the next look at all sees what they left'));
-    return this.#woken.size > 0;
+    return this.#woken.size + this.#refused.size > 0;
   }
 
   /** Those that have no turn just now, and none that is still to come. */
@@ -161,22 +195,28 @@ export class ScaleLoop extends BaseService {
     const { store, clock, duty } = this.#options;
     const now = clock.monotonicMs();
     this.#healthySinceMs ??= now;
-    if (!duty.mine) return this.#dispensable.keepOnly(NO_IDS);
+    if (!duty.mine) return this.#keepOnly(NO_IDS);
     const queues = now >= this.#queuesRestUntilMs;
     const { endpointIds, lost } = await store.endpointsToLookAt({ queues });
     if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - now) * QUEUES_REST_FACTOR;
     const ids = new Set(endpointIds);
     if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
-    this.#dispensable.keepOnly(ids);
+    this.#keepOnly(ids);
     const all = [...ids];
     for (let from = 0; from < all.length; from += LOOKED_MAX) {
       await this.#turns.add(await this.#look(this.#lookable(all.slice(from, from + LOOKED_MAX))));
     }
   }
 
+  #keepOnly(endpointIds: ReadonlySet<string>): void {
+    this.#dispensable.keepOnly(endpointIds);
+    this.#next.keepOnly(endpointIds);
+  }
+
   /** Answers those of these endpoints whose turn would come to something. */
   async #look(endpointIds: readonly string[]): Promise<WaitingTurn[]> {
     const { store, scaler, clock, duty } = this.#options;
+    if (duty.mine) this.#next.begin(endpointIds);
     const seen = await store.look(endpointIds);
     const now = clock.monotonicMs();
     for (const { endpoint, sample } of seen) {
@@ -187,6 +227,9 @@ export class ScaleLoop extends BaseService {
     const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
     const throttled = wanting.filter(({ before }) => before && before.throttled > 0).map(({ endpoint }) => endpoint.id);
     const [machines, crashes] = await Promise.all([throttled.length > 0 ? store.machineView() : undefined, store.crashes(throttled)]);
+    for (const { endpoint, sample, before } of seen) {
+      this.#next.see(endpoint.id, nextLook(sample, (before?.throttled ?? 0) > 0, crashes.get(endpoint.id) ?? []));
+    }
     const asks = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => gpuCount > 0 && this.#dispensable.askNow(id, now);
     return wanting.filter((one) => !isStuck(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || asks(one.endpoint));
   }

@@ -7,6 +7,8 @@ import { workerOverQuota } from '../domain/quota.ts';
 import type { Fragment, Sql } from './database.ts';
 import { asked } from './placement-view.ts';
 import { crashed } from './scale-samples.ts';
+import { lockPlacement } from './standby-rows.ts';
+import { lockedInOrder } from './worker-order.ts';
 
 /** Endpoints of others that are looked at, those that have waited longest first. */
 const RIVALS_MAX = 100;
@@ -91,4 +93,14 @@ async function readShares(sql: Sql, accountIds: readonly string[]): Promise<Map<
       WHERE e.account_id = a.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired <> 'FREEZE'
     ) w WHERE a.id = ANY(${[...accountIds]})`;
   return new Map(rows.map((row) => [row.accountId, row]));
+}
+
+/** Makes workers go for an endpoint that needs what they have, after what they hold. Answers those that were to stay. */
+export async function preemptWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo: string): Promise<{ id: string; machineId: string }[]> {
+  if (workerIds.length === 0) return [];
+  const going = lockedInOrder(sql, sql`id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')`);
+  const [, drained] = await Promise.all([lockPlacement(sql), sql<{ id: string; machineId: string }[]>`
+    UPDATE worker w SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} FROM ${going} AS l WHERE w.id = l.id
+    RETURNING w.id, w.machine_id AS "machineId"`]);
+  return drained;
 }

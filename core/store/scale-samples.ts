@@ -78,14 +78,16 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
 
 /** Workers of endpoints that have not ended, oldest first. */
 export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
-  return sql<WorkerRow[]>`
+  const rows = await sql<(Omit<WorkerRow, 'retryMs'> & { retryMs: number | null })[]>`
     SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures,
       coalesce(w.retry_at <= now(), false) AS "retryDue",
+      CASE WHEN w.retry_at > now() THEN ceil(extract(epoch FROM w.retry_at - now()) * 1000)::bigint END AS "retryMs",
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
       greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
       cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
+  return rows.map(({ retryMs, ...row }) => (retryMs === null ? row : { ...row, retryMs }));
 }
 
 /**

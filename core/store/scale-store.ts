@@ -11,7 +11,7 @@ import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } fro
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
-import { readGivingWay } from './gpu-contest.ts';
+import { preemptWorkers, readGivingWay } from './gpu-contest.ts';
 import { settledDigest } from './image-rows.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
@@ -19,11 +19,14 @@ import type { RunningJobs } from './running-jobs.ts';
 import { readCrashes, sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
-import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
+import { evictStandbys, freezeWorkers, wakeStandbys } from './standby-rows.ts';
 import { TurnFleet } from './turn-fleet.ts';
 import { TurnWrites } from './turn-writes.ts';
 import { lockedInOrder } from './worker-order.ts';
 import { busyTimes } from './worker-times.ts';
+
+/** Refused endpoints that are looked at when something comes free. */
+const REFUSED_MAX = 1_000;
 
 /** An endpoint as it asks for machines. */
 export interface EndpointNeeds extends PlacementRequest {
@@ -94,6 +97,13 @@ export class ScaleStore {
       UNION SELECT '' WHERE EXISTS (
         SELECT FROM machine m JOIN worker w ON w.machine_id = m.id AND w.ended_at IS NULL AND w.machine_id <> '' WHERE m.lease_expires_at < now())`;
     return { endpointIds: rows.flatMap(({ id }) => (id === '' ? [] : [id])), lost: rows.some(({ id }) => id === '') };
+  }
+
+  /** Endpoints whose last decision found no place for all workers, those that have waited longest first. */
+  async refusedEndpoints(): Promise<string[]> {
+    const rows = await this.#database.hot<{ id: string }[]>`
+      SELECT endpoint_id AS id FROM scale_decision WHERE throttled > 0 ORDER BY decided_at, endpoint_id LIMIT ${REFUSED_MAX}`;
+    return rows.map(({ id }) => id);
   }
 
   /** All machines as of now, without a lock: nothing may be placed by it. */
@@ -285,14 +295,4 @@ async function commit(
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
   const machineIds = [...new Set([...frozen, ...woken, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
   return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
-}
-
-/** `gaveWayTo`: the endpoint that needs what they have. */
-async function preemptWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo: string): Promise<{ id: string; machineId: string }[]> {
-  if (workerIds.length === 0) return [];
-  const going = lockedInOrder(sql, sql`id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')`);
-  const [, drained] = await Promise.all([lockPlacement(sql), sql<{ id: string; machineId: string }[]>`
-    UPDATE worker w SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} FROM ${going} AS l WHERE w.id = l.id
-    RETURNING w.id, w.machine_id AS "machineId"`]);
-  return drained;
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import t from 'tap';
-import type { CoreEventMap } from '../../../core/events/core-events.ts';
+import type { CoreEventMap, ToldEventMap } from '../../../core/events/core-events.ts';
 import { startEngines, submission } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -17,7 +17,7 @@ function heard<Name extends keyof CoreEventMap>(replica: NonNullable<typeof here
 }
 
 await t.test('every kind of event reaches the other replica', async (t) => {
-  const sent: CoreEventMap = {
+  const sent: ToldEventMap = {
     settled: [{ endpointId: 'e', jobId: 'j' }],
     chunks: [{ endpointId: 'e', jobId: 'k' }],
     queued: ['e', 'f'],
@@ -27,7 +27,7 @@ await t.test('every kind of event reaches the other replica', async (t) => {
     keys: ['key'],
     endpoints: ['e'],
   };
-  for (const name of Object.keys(sent) as (keyof CoreEventMap)[]) {
+  for (const name of Object.keys(sent) as (keyof ToldEventMap)[]) {
     const received = heard(there!, name);
     const echoed = heard(here!, name);
     here!.events.emit(name, sent[name] as never);
