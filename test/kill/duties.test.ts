@@ -2,6 +2,7 @@
 import t from 'tap';
 import { DUTIES } from '../../core/events/duty-board.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { jsHandler } from '../helpers/handlers.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -9,8 +10,8 @@ t.setTimeout(120_000);
 
 const TAKEN_WITHIN_MS = 3_000;
 
-t.test('its duties are taken, all of them, by one of the others', async (t) => {
-  const { sql, cores, request } = await startProcesses(t, { cores: 3, agents: 1 });
+t.test('its duties are taken, all of them, by one of the others, and done', async (t) => {
+  const { sql, cores, request, createEndpoint } = await startProcesses(t, { cores: 3, agents: 1 });
   const holders = () => sql<{ pid: number; duties: number }[]>`
     SELECT pid, count(*)::int AS duties FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 GROUP BY pid`;
   const [before, ...others] = await waitFor('an owner', async () => {
@@ -18,8 +19,14 @@ t.test('its duties are taken, all of them, by one of the others', async (t) => {
     return rows.length > 0 && rows;
   });
   t.same([before!.duties, others], [DUTIES.length, []], 'the first has all');
+  const asleep = { command: jsHandler('all.js'), fields: { workersMin: 0 }, ready: 0 };
+  const [woken, full] = await Promise.all([createEndpoint(asleep), createEndpoint({ ...asleep, workersMax: 0 })]);
+  const { json: job } = await request('POST', `/v2/${full}/run`, { input: {} });
   await cores[0]!.kill();
   const killedAtMs = systemClock.monotonicMs();
+  // Written where nobody is told of it: who does not look at everything by itself, as the owner of a duty does, never finds it.
+  await sql`UPDATE endpoint SET workers_min = 1 WHERE id = ${woken}`;
+  await sql`UPDATE job SET ttl_deadline_at = now() - interval '1 s', expires_at = now() - interval '1 s' WHERE id = ${job.id}`;
   const after = await waitFor('another owner', async () => {
     const rows = await holders();
     return rows.length > 0 && rows[0]!.pid !== before!.pid && rows;
@@ -29,4 +36,7 @@ t.test('its duties are taken, all of them, by one of the others', async (t) => {
   t.equal(after.reduce((sum, { duties }) => sum + duties, 0), DUTIES.length);
   t.ok(tookMs < TAKEN_WITHIN_MS);
   t.equal((await request('GET', '/v1/endpoints')).status, 200, 'and nobody noticed');
+  await waitFor('a worker that nobody else would start', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${woken}`).length === 1);
+  await waitFor('a job that nobody else would delete to be gone', async () => (await sql`SELECT FROM job WHERE id = ${job.id}`).length === 0);
+  t.comment(`done after ${Math.round(systemClock.monotonicMs() - killedAtMs)} ms`);
 });
