@@ -1,5 +1,7 @@
 /** GET /explain, `slipway why` and `slipway decisions` on a running system; a load-balancing endpoint's path stays its workers'. */
+import postgres from 'postgres';
 import t from 'tap';
+import { binOf } from '../../core/domain/traffic.ts';
 import { commandLine } from '../facades/cli/command-line.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -7,7 +9,7 @@ import { call } from '../helpers/grpc-clients.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { reasonOf } from '../helpers/reason-of.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -48,6 +50,36 @@ t.test('an endpoint and a job that waits there, over HTTP and on the command lin
   const asked = await cli.run('decisions', endpoint.id, '--what-if', 'workersMax=5,scalerType=slo,idleTimeout=2');
   t.match(asked, { code: 0, stdout: /of \d+ recorded decisions would have come to another number of workers/ });
   t.match(await cli.run('decisions', endpoint.id, '--what-if', 'color=red'), { code: 2, stderr: /workersMin, workersMax/ });
+});
+
+t.test('--what-if: workers, waits and GPU seconds of each period side by side, and of all of it', async (t) => {
+  const fields = { workersMin: 0, scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, idleTimeoutSeconds: 1 };
+  const id = await system.createEndpoint({ command: jsHandler('all.js'), fields, workersMax: 4 });
+  const sql = postgres(system.database.url, { max: 1 });
+  t.teardown(() => sql.end());
+  // An hour ago: 40 jobs of 20 s within 10 s, each of which waited 5 s.
+  const histogram = (ms: number): string => `{${Array.from({ length: 40 }, (_, bin) => (bin === binOf(ms) ? 40 : 0)).join(',')}}`;
+  await sql`
+    INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
+    VALUES (${id}, now() - interval '1 hour', 10000, 40, 40, 800000, ${histogram(20_000)}::int[], ${histogram(5_000)}::int[])`;
+  const { stdout, code } = await cli.run('decisions', id, '--what-if', 'workersMax=1', '--hours', '2');
+  t.equal(code, 0);
+  const rows = stdout.split('\n').filter((line) => /^(from|all|\d{4}-\d\d-\d\dT)/.test(line)).map((line) => line.trim().split(/ {2,}/));
+  const [head, ...periods] = rows;
+  t.same(head, [
+    'from', 'jobs', 'workers: was', 'modelled', 'would be', 'p95 wait: was', 'modelled', 'would be', 'GPU seconds: was', 'modelled', 'would be',
+  ]);
+  t.equal(periods.length, 13, 'twelve periods and all of it');
+  t.ok(periods.every((row) => row.length === head!.length), 'a figure in each column');
+  const all = periods.at(-1)!;
+  t.equal(all[0], 'all');
+  t.equal(all[1], '40');
+  const [wasWorkers, , , wasWait, modelledWait, wouldWait, wasSeconds, modelledSeconds, wouldSeconds] = all.slice(2).map(Number.parseFloat);
+  t.same([wasWorkers, wasSeconds], [0, 0], 'no worker was metered');
+  t.ok(wasWait! > 4 && wasWait! < 8, 'as it was measured');
+  t.ok(modelledWait! > 150 && modelledWait! < 250, 'ten jobs one after the other for each of four workers');
+  t.ok(wouldWait! > 700, 'and forty for one');
+  t.ok(modelledSeconds! >= 800 && wouldSeconds! >= 800 && wouldSeconds! < modelledSeconds!, 'the same work, and fewer starts for it');
 });
 
 t.test('the last lines of a crashed worker are lines on the command line, and the last of them is in the sentence', async (t) => {
