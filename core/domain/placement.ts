@@ -54,16 +54,22 @@ export function bestOf(candidates: readonly PlacementMachine[], request: Placeme
 }
 
 /**
+ * A machine that has to pull the image first counts as if it had so many of the endpoint's workers more. A pull costs a start, once; workers that are all on
+ * the one machine that has the image are lost together, for as long as they run.
+ */
+const PULL_AS_SIBLINGS = 1;
+
+/**
  * Machines where none of its workers crashed first, those where one did only after all others (core/domain/machine-crashes.ts); of these the
- * preferred GPU type first, then a machine that has the image, then the one where the fewest frozen workers must go, then the one with the fewest
- * siblings (an endpoint's workers are spread), then the one that keeps the fewest GPUs of that type, and of any, so that large blocks stay free for who
- * needs them; without a GPU the one with the most room.
+ * preferred GPU type first, then, for an image, the one with the fewest siblings as far as a pull is worth it, and one that has the image; then the one where
+ * the fewest frozen workers must go, then the one with the fewest siblings (an endpoint's workers are spread), then the one that keeps the fewest GPUs of
+ * that type, and of any, so that large blocks stay free for who needs them; without a GPU the one with the most room.
  */
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting
     .map((machine) => candidate(machine, request))
     .sort((a, b) => blame(a) - blame(b) || a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
-      || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
+      || pullRank(a, request) - pullRank(b, request) || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
       || a.machine.siblings - b.machine.siblings || a.spare - b.spare || roomRank(a, request) - roomRank(b, request));
 }
 
@@ -156,6 +162,11 @@ function blame({ machine: { crashes } }: Candidate): number {
 
 function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest): number {
   return size === undefined ? 0 : instanceIds.indexOf(size.instanceId);
+}
+
+/** Commands of the host are pulled nowhere. */
+function pullRank({ machine }: Candidate, { imageName }: PlacementRequest): number {
+  return imageName === '' ? 0 : machine.siblings + (machine.hasImage ? 0 : PULL_AS_SIBLINGS);
 }
 
 /** With GPUs the fullest first, without the emptiest. */

@@ -1,4 +1,7 @@
-/** What always holds of a place, whatever the machines: the order of GPU types is exact over all of them, nothing is given twice, blocks and spread. */
+/**
+ * What always holds of a place, whatever the machines: the order of GPU types is exact over all of them, with the one exception that machines where workers of
+ * the endpoint crashed come after all others; nothing is given twice, blocks and spread.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import { occupied, place } from '../../../core/domain/placement.ts';
@@ -15,14 +18,19 @@ const gpus = fc.array(fc.record({
 const machine = fc.record({
   connected: fc.constantFrom(true, true, true, false), cordoned: fc.constantFrom(false, false, false, true), gpus,
   siblings: fc.nat(3), hasImage: fc.boolean(), locations: fc.constantFrom([], ['CZ']),
+  crashes: fc.option(fc.record({
+    failures: fc.integer({ min: 1, max: 3 }), retryMs: fc.constantFrom(0, 0, 1_000), workerId: fc.constant('crashed'), exitCode: fc.constant(1),
+    comesLast: fc.constantFrom(true, true, false),
+  }), { nil: undefined, freq: 3 }),
 });
 const fleet = fc.array(machine, { minLength: 1, maxLength: 5 }).map((all) => all.map((each, index): PlacementMachine => {
   const id = `m${index}`;
   const cards = each.gpus.map((gpu, n) => ({ ...gpu, uuid: `${id}-${n}`, standby: gpu.standby && !gpu.used }));
   const standbys = cards.filter(({ standby }) => standby).map(({ uuid }) => ({ workerId: `s-${uuid}`, gpuUuids: [uuid], instanceId: '', frozenMs: 1 }));
+  const { crashes, ...rest } = each;
   return {
-    ...each, id, name: id, gpus: cards, standbys, gone: false, cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '', vcpus: 0, vcpusUsed: 0, memoryGb: 0,
-    memoryGbUsed: 0, standbyMax: 4, runsCommands: true, engine: undefined, noEngineReason: '',
+    ...rest, ...(crashes && { crashes }), id, name: id, gpus: cards, standbys, gone: false, cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '', vcpus: 0,
+    vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbyMax: 4, runsCommands: true, engine: undefined, noEngineReason: '',
   };
 }));
 const request: fc.Arbitrary<PlacementRequest> = fc.record({
@@ -34,9 +42,16 @@ const request: fc.Arbitrary<PlacementRequest> = fc.record({
 const free = (at: PlacementMachine, type: string) => at.gpus.filter(({ name, used, migProfile, unhealthy }) => (
   name === type && !used && migProfile === '' && unhealthy === ''));
 const mayRun = (at: PlacementMachine, { locations }: PlacementRequest) => (
-  at.connected && !at.cordoned && (locations.length === 0 || locations.includes(at.locations[0] ?? '')));
-const firstFree = (machines: PlacementMachine[], asked: PlacementRequest) => asked.gpuIds.find((type) => (
-  machines.some((at) => mayRun(at, asked) && free(at, type).length >= asked.gpuCount)));
+  at.connected && !at.cordoned && (locations.length === 0 || locations.includes(at.locations[0] ?? '')) && (at.crashes?.retryMs ?? 0) === 0);
+/** Crashes for which a machine comes after those with fewer. */
+const blame = ({ crashes }: PlacementMachine): number => (crashes?.comesLast === true ? crashes.failures : 0);
+/** The first type of those that are free on the machines to blame for least. */
+function firstFree(machines: PlacementMachine[], asked: PlacementRequest): string | undefined {
+  const has = (at: PlacementMachine, type: string): boolean => mayRun(at, asked) && free(at, type).length >= asked.gpuCount;
+  const able = machines.filter((each) => asked.gpuIds.some((type) => has(each, type)));
+  const least = Math.min(...able.map(blame));
+  return asked.gpuIds.find((type) => able.some((each) => blame(each) === least && has(each, type)));
+}
 
 function holds(what: string, check: (machines: PlacementMachine[], asked: PlacementRequest, placed: PlacementPlace | undefined) => boolean): void {
   t.test(what, async (t) => {
@@ -86,7 +101,7 @@ holds('one after the other until nothing fits: no GPU twice, and the order of ty
 
 holds('where machines differ in nothing else, the smallest block of the type that suffices is taken', (machines, asked) => {
   if (!named(asked)) return true;
-  const plain = machines.map((each) => ({
+  const plain = machines.map(({ crashes: _, ...each }): PlacementMachine => ({
     ...each, siblings: 0, hasImage: false, standbys: [], gpus: each.gpus.map((gpu) => ({ ...gpu, standby: false })),
   }));
   const placed = place(plain, asked);
@@ -117,5 +132,24 @@ t.test('workers of one endpoint are spread over machines as long as that is poss
     }
     const counts = [...placedOn.values()];
     return Math.max(...counts) - Math.min(...counts) <= 1;
+  }), { seed: SEED }));
+});
+
+t.test('with an image, the machine that has it alone gets at most two workers more than any other that has room', async (t) => {
+  t.doesNotThrow(() => fc.assert(fc.property(fc.integer({ min: 2, max: 5 }), fc.integer({ min: 1, max: 12 }), (count, wanted) => {
+    let machines = Array.from({ length: count }, (_, index): PlacementMachine => ({
+      id: `m${index}`, name: `m${index}`, connected: true, gone: false, cordoned: false, locations: [], cpuSlots: 20, cpuSlotsUsed: 0, cudaVersion: '',
+      siblings: 0, vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0, runsCommands: false,
+      engine: { gpuHandover: 'NONE' }, noEngineReason: '', hasImage: index === 0, gpus: [],
+    }));
+    for (let n = 0; n < wanted; n += 1) {
+      const placed = place(machines, {
+        gpuIds: [], gpuCount: 0, imageName: 'i', instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [],
+      }) as PlacementPlace;
+      if (n < 2 && placed.machineId !== 'm0') return false;
+      machines = machines.map((each) => (each.id === placed.machineId ? occupied(each, placed) : each));
+    }
+    const [first, ...others] = machines.map(({ siblings }) => siblings);
+    return first! - Math.min(...others) <= 2 && Math.max(...others) - Math.min(...others) <= 1 && Math.max(...others) <= first!;
   }), { seed: SEED }));
 });
