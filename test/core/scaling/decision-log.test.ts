@@ -7,6 +7,8 @@ import { decide } from '../../../core/domain/scale-decision.ts';
 import type { Decision, DecisionSample } from '../../../core/domain/scale-decision.ts';
 import { DecisionReaper } from '../../../core/duties/decision-reaper.ts';
 import { ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Sql } from '../../../core/store/database.ts';
+import { SAMPLE_BYTES_MAX, logDecisions } from '../../../core/store/scale-log-rows.ts';
 import { openStorage } from '../../../core/store/storage.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -60,6 +62,32 @@ t.test('nothing new, nothing written', async (t) => {
   t.equal(await look(), before);
   t.equal(await look(), before);
   t.equal(agent.desired.length, 1);
+});
+
+t.test('a sample is kept up to 64 KiB; of a decision over a larger one everything else is', async (t) => {
+  const sampleOf = (imageName: string): DecisionSample => ({
+    demand: { queued: 1, oldestWaitMs: 0, running: 0, workers: [] },
+    settings: {
+      workersMin: 0, workersMax: 3, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, flashBoot: false, version: 0, imageName, gpuIds: [],
+      gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [],
+    },
+  });
+  const bytesOf = (sample: DecisionSample): number => Buffer.byteLength(JSON.stringify(sample));
+  // Of two bytes each: it is bytes that count.
+  const room = SAMPLE_BYTES_MAX - bytesOf(sampleOf(''));
+  const atLimit = sampleOf('é'.repeat(Math.floor(room / 2)) + 'i'.repeat(room % 2));
+  const over = sampleOf(`${atLimit.settings.imageName}i`);
+  t.same([SAMPLE_BYTES_MAX, bytesOf(atLimit), bytesOf(over)], [65_536, 65_536, 65_537]);
+  const kept = await core.createEndpoint({ workersMin: 0 });
+  const left = await core.createEndpoint({ workersMin: 0 });
+  await waitFor('their own decisions', async () => (await logOf(kept)).length + (await logOf(left)).length === 2);
+  const turns = [{ endpointId: kept, sample: atLimit }, { endpointId: left, sample: over }].map((turn) => ({ ...turn, decision: decide(turn.sample) }));
+  await logDecisions(core.sql as unknown as Sql, turns);
+  const latest = async (endpointId: string) => (await logOf(endpointId)).at(-1) as Row & { sample_bytes: number };
+  const row = await latest(kept);
+  t.same([row.sample, row.sample_bytes], [atLimit, 65_536]);
+  t.match(row, { reason: decide(row.sample).reason, target: 1 }, 'and gives the same again');
+  t.match(await latest(left), { sample: null, sample_bytes: 65_537, reason: decide(over).reason, target: 1, numbers: { queued: 1 } });
 });
 
 t.test('the log is bounded: by number and by age', async (t) => {
