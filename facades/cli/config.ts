@@ -83,6 +83,7 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
       SLIPWAY_IMAGE_DISK_GB: options.imageDisk?.toString(),
       SLIPWAY_WORKER_USER: options.workerUser,
       SLIPWAY_AGENT_ALLOW_COMMANDS: options.allowCommands ? 'true' : undefined,
+      SLIPWAY_METRICS_LISTEN: options.metrics,
       SLIPWAY_AGENT_DATA_DIR: options.dataDir,
     }),
   };
@@ -96,6 +97,7 @@ export interface CoreOptions {
   edgeKeyFile?: string;
   listen?: string;
   advertise?: string;
+  metrics?: string;
 }
 
 /** Variables of core's process for the options of `slipway core` (core/config.ts). Files are named from `workingDir`. */
@@ -105,7 +107,7 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
     ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile, workingDir),
     ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile, workingDir),
     ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile, workingDir),
-    ...given({ SLIPWAY_CORE_LISTEN: options.listen, SLIPWAY_CORE_ADVERTISE: options.advertise }),
+    ...given({ SLIPWAY_CORE_LISTEN: options.listen, SLIPWAY_CORE_ADVERTISE: options.advertise, SLIPWAY_METRICS_LISTEN: options.metrics }),
   };
 }
 
@@ -117,14 +119,19 @@ export interface FacadeOptions {
   host?: string;
   port?: number;
   edgeKeyFile?: string;
+  metrics?: string;
 }
 
 /** Variables of the facade's process for the options of `slipway facade` (facades/config.ts). Files are named from `workingDir`. */
-export function facadeEnv({ core, caFile, host, port, edgeKeyFile }: FacadeOptions, workingDir: string): Record<string, string | undefined> {
+export function facadeEnv(options: FacadeOptions, workingDir: string): Record<string, string | undefined> {
+  const { core, caFile, host, port, edgeKeyFile, metrics } = options;
   const authority = caFile === undefined ? undefined : resolve(workingDir, caFile);
   return {
     ...byFile('SLIPWAY_EDGE_KEY', edgeKeyFile, workingDir),
-    ...given({ SLIPWAY_CORE_ADDRESS: core, SLIPWAY_CORE_CA_FILE: authority, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString() }),
+    ...given({
+      SLIPWAY_CORE_ADDRESS: core, SLIPWAY_CORE_CA_FILE: authority, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString(),
+      SLIPWAY_METRICS_LISTEN: metrics,
+    }),
   };
 }
 
@@ -133,6 +140,8 @@ export interface EdgeOptions {
   listen?: string;
   grpcListen?: string;
   agentListen?: string;
+  metrics?: string;
+  /** What it was called before. */
   metricsListen?: string;
   facades?: string;
   core?: string | undefined;
@@ -155,7 +164,7 @@ export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string
     SLIPWAY_EDGE_LISTEN: options.listen,
     SLIPWAY_EDGE_GRPC_LISTEN: options.grpcListen,
     SLIPWAY_EDGE_AGENT_LISTEN: options.agentListen,
-    SLIPWAY_EDGE_METRICS_LISTEN: options.metricsListen,
+    SLIPWAY_EDGE_METRICS_LISTEN: options.metrics ?? options.metricsListen,
     SLIPWAY_EDGE_FACADES: options.facades,
     SLIPWAY_CORE_ADDRESS: options.core,
     SLIPWAY_EDGE_CERT_FILE: file(options.certFile),
@@ -200,5 +209,6 @@ export interface AgentOptions {
   imageDisk?: number;
   workerUser?: string;
   allowCommands?: boolean;
+  metrics?: string;
   dataDir: string;
 }

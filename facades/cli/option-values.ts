@@ -21,6 +21,11 @@ export function span(text: string): number {
   return Number(digits) * UNITS_MS[unit!]!;
 }
 
+/** Where to listen: host:port, or a port of the loopback address; which addresses there are is its reader's to say. */
+export function listenAddress(text: string): string {
+  return /^\d{1,5}$/.test(text) ? `127.0.0.1:${text}` : text;
+}
+
 /** One of some words, in upper or lower case, with - or _. */
 export function oneOf<Value>(words: Readonly<Record<string, Value>>): (text: string) => Value {
   return (text) => {

@@ -6,7 +6,7 @@ import { addCommand } from '../command.ts';
 import { agentEnv } from '../config.ts';
 import type { CliConfig } from '../config.ts';
 import { RefusedError, UsageError } from '../failures.ts';
-import { collect, wholeNumber } from '../option-values.ts';
+import { collect, listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
 
 interface AgentCommandOptions {
@@ -24,6 +24,7 @@ interface AgentCommandOptions {
   imageDisk?: number;
   workerUser?: string;
   allowCommands?: boolean;
+  metrics?: string;
   dataDir?: string;
 }
 
@@ -61,6 +62,7 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--image-disk <GB>', 'disk for pulled images; the longest unused make way. Default: as much as there is', wholeNumber(1, IMAGE_DISK_GB_MAX))
     .option('--worker-user <user>', 'as whom workers run, for an agent that runs as root: per-account, a name, or a number')
     .option('--allow-commands', 'also run templates and pods without an image: commands of this machine')
+    .option('--metrics <address>', 'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere', listenAddress)
     .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')
     .action((options: AgentCommandOptions) => runAgent(cli, options));
 }

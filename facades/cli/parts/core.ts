@@ -5,6 +5,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { coreEnv } from '../config.ts';
 import type { CoreOptions } from '../config.ts';
+import { listenAddress } from '../option-values.ts';
 import { runPart } from './run-part.ts';
 
 /** Adds the command. */
@@ -24,5 +25,6 @@ export function addCore(program: Command, cli: Cli): void {
     .option('--edge-key-file <file>', 'file with the edges\' key, 20 characters or more; without it no edge is told where workers are')
     .option('--listen <host:port>', 'where it listens; default 127.0.0.1:50051')
     .option('--advertise <host:port>', 'where other replicas reach it; default: where it listens')
+    .option('--metrics <address>', 'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere', listenAddress)
     .action((options: CoreOptions) => runPart(cli, { file: 'core/main.ts', env: { ...CORE_ENVIRONMENT, ...coreEnv(options, cli.config.workingDir) } }));
 }

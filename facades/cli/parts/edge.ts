@@ -1,10 +1,11 @@
 /** `slipway edge`: runs an Envoy in front of everything, as long as the command runs. */
+import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { edgeEnv } from '../config.ts';
 import type { EdgeOptions } from '../config.ts';
-import { wholeNumber } from '../option-values.ts';
+import { listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from './run-part.ts';
 
 interface EdgeCommandOptions extends EdgeOptions {
@@ -39,7 +40,8 @@ export function addEdge(program: Command, cli: Cli): void {
     .option('--agent-ca-file <file>', 'PEM file of the authority that signs the certificates of agents; without it their keys alone count')
     .option('--agent-uri-prefix <text>', 'start of the URI that such a certificate must name, as spiffe://example/agent/')
     .option('--edge-key-file <file>', 'file with the edges\' key, as core has it: core then says where workers of load-balancing endpoints are')
-    .option('--metrics-listen <host:port>', 'where Prometheus reads /metrics; default nowhere')
+    .option('--metrics <address>', 'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere', listenAddress)
+    .addOption(new Option('--metrics-listen <address>', 'what --metrics was called').hideHelp())
     .option('--trusted-proxies <number>', 'proxies before it whose X-Forwarded-For counts; default 0', wholeNumber(0, PROXIES_MAX))
     .option('--requests-per-address <number>', 'most requests of one client address in 10 s; default 20000', wholeNumber(1))
     .option('--data-dir <folder>', 'where the configuration is rendered to, one for each edge; default .slipway/edge')

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { facadeEnv } from '../config.ts';
 import type { FacadeOptions } from '../config.ts';
-import { wholeNumber } from '../option-values.ts';
+import { listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from './run-part.ts';
 
 const PORT_MAX = 65_535;
@@ -20,6 +20,7 @@ export function addFacade(program: Command, cli: Cli): void {
     .option('--host <address>', 'where HTTP listens; default 127.0.0.1')
     .option('--port <port>', 'and its port; default 8080', wholeNumber(0, PORT_MAX))
     .option('--edge-key-file <file>', 'file with the edges\' key, as core and the edges have it: edges may then send requests straight to workers')
+    .option('--metrics <address>', 'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere', listenAddress)
     .action((options: Omit<FacadeOptions, 'core'>) => {
       const { config, targetOptions: { core, caFile } } = cli;
       return runPart(cli, { file: 'facades/main.ts', env: facadeEnv({ ...options, core, caFile }, config.workingDir) });
