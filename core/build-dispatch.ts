@@ -106,7 +106,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     leases: new LeaseKeeper(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
-      const onFailure = (error: unknown): void => logger.warn({ err: error, workerId }, 'a worker was not replaced as it asks');
+      const onFailure = (error: unknown): void => logger.warn({ err: error, workerId, machineId }, 'a worker was not replaced as it asks');
       table.own(drainOne(workerId, machineId).catch(onFailure));
     },
   };

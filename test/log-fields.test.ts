@@ -8,23 +8,29 @@ import ts from 'typescript';
 const root = join(import.meta.dirname, '..');
 const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 
-/** What spreads bring, by their last name. */
+/** What spreads bring that no object of their file says. */
 const SPREADS: Record<string, string[]> = {
   ref: ['endpointId', 'jobId', 'attempt', 'workerId'],
+  attempt: ['endpointId', 'jobId', 'attempt', 'machineId'],
   'refOf()': ['endpointId', 'jobId', 'attempt', 'machineId'],
+  'webhookOf()': ['endpointId', 'jobId', 'webhookId'],
+  'idsOf()': ['requestId', 'endpointId', 'jobId'],
   'someAttempts()': ['listed'],
   'someWorkers()': ['listed'],
-  attempt: ['endpointId', 'jobId', 'attempt', 'machineId'],
+  // A worker or a pod.
+  'this.#kind.ids': ['endpointId', 'workerId', 'podId'],
 };
 
-/** A word of a sentence, and ids of which a line with it has one. A line about many has their list. */
-const WORDS: [word: RegExp, ids: string[]][] = [
-  [/\b(attempts?|outcomes?|claims?|result)\b/, ['attempt', 'listed', 'ids', 'ref']],
-  [/\b(jobs?|webhook)\b/, ['jobId', 'listed', 'ids', 'ref']],
-  [/\bworkers?\b/, ['workerId', 'listed', 'ids', 'machineId']],
-  [/\b(pods?)\b/, ['podId']],
+/** A word of a sentence, and ids: a line with it has all ids of one list. A line about many has theirs. */
+const WORDS: [word: RegExp, ids: string[][]][] = [
+  [/\b(attempts?|outcomes?|claims?|result)\b/, [['endpointId', 'jobId', 'attempt', 'workerId'], ['endpointId', 'jobId', 'attempt', 'machineId'], ['listed']]],
+  [/\b(jobs?|webhook)\b/, [['endpointId', 'jobId'], ['listed']]],
+  [/\bworkers?\b/, [['endpointId', 'workerId'], ['machineId'], ['listed']]],
+  [/\b(pods?)\b/, [['podId']]],
   // Calls of workers have no id of a request: they are known by their worker.
-  [/\b(?<!bridge )(request|call failed|call ended)\b/, ['requestId', 'ids']],
+  [/(?<!bridge )\brequest\b(?! to a load)/, [['requestId', 'endpointId', 'jobId']]],
+  [/\brequest to a load-balancing\b/, [['requestId', 'endpointId']]],
+  [/\b(call failed|call ended)\b/, [['requestId']]],
 ];
 
 interface Line { place: string; message: string; fields: string[] }
@@ -47,16 +53,36 @@ function linesOf(file: string): Line[] {
 
 function sentencesOf(node: ts.Expression): string[] {
   if (ts.isStringLiteralLike(node)) return [node.text];
+  if (ts.isTemplateExpression(node)) return [[node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join('…')];
   return ts.isConditionalExpression(node) ? [node.whenTrue, node.whenFalse].flatMap(sentencesOf) : [];
 }
 
+/** Names of the members of an object, or of one that a variable of the file has. */
 function fieldsOf(node: ts.Expression | undefined, tree: ts.SourceFile): string[] {
   if (!node || !ts.isObjectLiteralExpression(node)) return [];
-  return node.properties.flatMap((property) => {
-    if (!ts.isSpreadAssignment(property)) return [property.name!.getText(tree)];
-    const name = property.expression.getText(tree).replace(/\(.*\)$/s, '()').split('.').at(-1)!;
-    return SPREADS[name] ?? [name];
-  });
+  return node.properties.flatMap((property) => (ts.isSpreadAssignment(property) ? spreadOf(property.expression, tree) : [property.name!.getText(tree)]));
+}
+
+function spreadOf(node: ts.Expression, tree: ts.SourceFile): string[] {
+  // `call && idsOf(call)`: nothing where there is nothing.
+  if (ts.isBinaryExpression(node)) return spreadOf(node.right, tree);
+  const whole = node.getText(tree).replace(/\(.*\)$/s, '()');
+  const name = whole.split('.').at(-1)!;
+  if (SPREADS[whole] ?? SPREADS[name]) return SPREADS[whole] ?? SPREADS[name]!;
+  const value = ts.isIdentifier(node) ? lastBefore(node, tree) : undefined;
+  if (!value) return [name];
+  return ts.isObjectLiteralExpression(value) ? fieldsOf(value, tree) : spreadOf(value, tree);
+}
+
+/** What the variable was made with: of several of its name the last one before it. */
+function lastBefore(variable: ts.Identifier, tree: ts.SourceFile): ts.Expression | undefined {
+  let found: ts.Expression | undefined;
+  const look = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && node.name.getText(tree) === variable.text && node.end < variable.pos) found = node.initializer;
+    ts.forEachChild(node, look);
+  };
+  look(tree);
+  return found;
 }
 
 const files = execFileSync('git', ['ls-files', 'core', 'facades', 'gpu-agent'], { cwd: root, encoding: 'utf8' })
@@ -75,24 +101,32 @@ const ABOUT_NONE = new Set<string>([
   'workers run as the agent\'s own user: only an agent that runs as root can give them another',
 ]);
 
-t.test('a line about an attempt, a job, a worker, a pod or a request carries its id', async (t) => {
+/** Requests about no endpoint of their own. */
+const OF_NO_ENDPOINT = new Set(['a GraphQL field failed']);
+
+t.test('a line about an attempt, a job, a worker, a pod or a request carries all of its ids', async (t) => {
   t.ok(lines.length > 100, 'the calls were found');
   for (const { place, message, fields } of lines) {
     if (ABOUT_NONE.has(message)) continue;
-    for (const [word, ids] of WORDS) {
-      if (word.test(message)) t.ok(ids.some((id) => fields.includes(id)), `${place} "${message}" has ${ids.join(' or ')}: ${fields.join()}`);
+    for (const [word, lists] of WORDS) {
+      if (!word.test(message)) continue;
+      const has = lists.some((ids) => ids.every((id) => fields.includes(id)));
+      t.ok(has, `${place} "${message}" has ${lists.map((ids) => ids.join()).join(' or ')}: ${fields.join()}`);
     }
   }
 });
 
-t.test('ids stand together: a job is found by its endpoint, an attempt by its job', async (t) => {
-  for (const { place, fields } of lines) {
-    if (fields.includes('jobId')) t.ok(fields.includes('endpointId'), `${place} has jobId, so endpointId too`);
-    if (fields.includes('workerId') && place.startsWith('gpu-agent/units/')) t.ok(fields.includes('endpointId'), `${place} has workerId, so endpointId too`);
-    if (fields.includes('attempt')) t.ok(fields.includes('jobId'), `${place} has attempt, so jobId too`);
+t.test('ids stand together: a job is found by its endpoint, an attempt by its job and by who runs it, a job by the request that made it', async (t) => {
+  for (const { place, message, fields } of lines) {
+    const has = (...ids: string[]): boolean => ids.some((id) => fields.includes(id));
+    if (has('jobId')) t.ok(has('endpointId'), `${place} has jobId, so endpointId too`);
+    if (has('jobId') && place.startsWith('facades/')) t.ok(has('requestId'), `${place} has jobId, so requestId too`);
+    if (has('workerId')) t.ok(has('endpointId', 'machineId'), `${place} has workerId, so endpointId or machineId too`);
+    if (has('attempt')) t.ok(has('jobId') && has('workerId', 'machineId'), `${place} has attempt, so jobId and workerId or machineId too`);
+    if (has('requestId') && place.startsWith('facades/') && !OF_NO_ENDPOINT.has(message)) t.ok(has('endpointId'), `${place} has requestId, so endpointId too`);
   }
 });
 
 t.test('what is excused is said somewhere', async (t) => {
-  for (const message of ABOUT_NONE) t.ok(lines.some((line) => line.message === message), message);
+  for (const message of [...ABOUT_NONE, ...OF_NO_ENDPOINT]) t.ok(lines.some((line) => line.message === message), message);
 });

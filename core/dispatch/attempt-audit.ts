@@ -68,7 +68,7 @@ export class AttemptAudit extends LoopService {
       suspects.add(`${session.id} ${id}`);
       if (!this.#suspects.has(`${session.id} ${id}`)) continue;
       const { endpointId, jobId, attempt: number, workerId, machineId } = attempt;
-      logger.warn({ endpointId, jobId, workerId, attempt: number }, 'a claimed job had not reached its worker and goes back');
+      logger.warn({ endpointId, jobId, attempt: number, workerId, machineId }, 'a claimed job had not reached its worker and goes back');
       const outcome = { endpointId, jobId, attempt: number, machineId, kind: 'RETURNED', output: undefined, error: '' } as const;
       await this.#options.attempts.recordOutcome(outcome);
     }

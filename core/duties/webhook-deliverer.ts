@@ -122,7 +122,7 @@ export class WebhookDeliverer extends LoopService {
     if (this.#count >= AT_ONCE_MAX) return;
     for (const delivery of await this.#take()) {
       this.#tasks.own(this.#deliver(delivery).finally(() => this.wake()), (error) => {
-        this.#options.logger.error({ err: error, endpointId: delivery.endpointId, jobId: delivery.jobId }, 'the end of a webhook call was not recorded');
+        this.#options.logger.error({ err: error, ...webhookOf(delivery) }, 'the end of a webhook call was not recorded');
       });
     }
   }
@@ -209,7 +209,7 @@ export class WebhookDeliverer extends LoopService {
 
   async #try(delivery: Delivery, url: string): Promise<string | undefined> {
     const { sealer, clock } = this.#options;
-    const { endpointId, jobId, id, urlSealed, secretSealed, accountId, accountName } = delivery;
+    const { endpointId, urlSealed, secretSealed, accountId, accountName } = delivery;
     // The endpoint may be gone, and with it whoever may have private addresses called.
     const account = accountId === '' ? undefined : { id: accountId, name: accountName };
     const allowPrivate = mayCallPrivate(this.#options.allowPrivate, account);
@@ -218,7 +218,7 @@ export class WebhookDeliverer extends LoopService {
       const stored = delivery.body ?? await this.#options.stores.webhooks.readBody(delivery);
       if (stored === undefined) return 'the call is no more';
       const body = urlSealed === null ? stored : withWebhook(stored, url);
-      const call = { url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs(), allowPrivate, owner: delivery.accountId };
+      const call = { url, body, secret, id: webhookOf(delivery).webhookId, nowMs: clock.nowMs(), allowPrivate, owner: delivery.accountId };
       return await this.#caller.call(call, this.#tasks.signal);
     } catch (error) {
       // A secret that does not open or does not sign must not hold the call for ever.
@@ -228,21 +228,26 @@ export class WebhookDeliverer extends LoopService {
 
   async #record(delivery: Delivery, url: string | undefined, failure: string | undefined, stopped: boolean): Promise<void> {
     const { stores: { webhooks }, logger } = this.#options;
-    const { endpointId, jobId } = delivery;
+    const ids = webhookOf(delivery);
     const tries = delivery.tries + 1;
     const host = url === undefined ? '' : new URL(url).host;
     if (failure === undefined) {
-      logger.debug({ endpointId, jobId, host, tries }, 'webhook delivered');
+      logger.debug({ ...ids, host, tries }, 'webhook delivered');
       return await webhooks.end(delivery, undefined);
     }
     if (stopped) return await webhooks.postpone(delivery, 0, undefined);
     if (tries >= TRIES_MAX) {
-      logger.warn({ endpointId, jobId, host, tries, reason: failure }, 'webhook given up');
+      logger.warn({ ...ids, host, tries, reason: failure }, 'webhook given up');
       return await webhooks.end(delivery, failure);
     }
-    logger.info({ endpointId, jobId, host, tries, reason: failure }, 'webhook failed, will be tried again');
+    logger.info({ ...ids, host, tries, reason: failure }, 'webhook failed, will be tried again');
     await webhooks.postpone(delivery, PAUSE_MS, failure);
   }
+}
+
+/** Which call it is, in the log; its receiver finds `webhookId` in a header (docs/api.md#webhooks). */
+function webhookOf({ endpointId, jobId, id }: Delivery) {
+  return { endpointId, jobId, webhookId: `${jobId}.${id}` };
 }
 
 /** The record with its webhook, which is not stored in it. */

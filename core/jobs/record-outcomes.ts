@@ -161,11 +161,12 @@ export class RecordOutcomes {
   }
 
   #announce(entries: readonly OutcomeEntry[], settled: readonly Settled[]): void {
-    const { cursors, gate, traffic, events, onFinal, onWebhooks } = this.#options;
+    const { cursors, gate, traffic, events, onFinal, onWebhooks, logger } = this.#options;
     const final: Job[] = [];
     const queued = new Set<string>();
     const ended = new Map<string, number>();
     for (const { place, job, position, lowPriority } of settled) {
+      logger.debug({ ...refOf(entries[place]!), workerId: job.workerId, state: job.state }, 'an outcome was recorded');
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
         gate.changed(job.endpointId, 1);

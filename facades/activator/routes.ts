@@ -93,7 +93,7 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
     await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
   } catch (error) {
     reply.hijack();
-    writeRefusal(error, request.raw, reply.raw, parts.logger, request.id);
+    writeRefusal(error, request.raw, reply.raw, parts.logger, { requestId: request.id, endpointId: target?.endpointId });
   }
 }
 

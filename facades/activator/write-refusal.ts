@@ -3,11 +3,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { LbError, toLbError } from './lb-error.ts';
 
-/** `requestId` is '' where no id was made. Answers with what the error says, or ends the connection when the answer has begun. */
-export function writeRefusal(error: unknown, request: IncomingMessage, reply: ServerResponse, logger: Logger, requestId = ''): void {
+/** What the log names it by. */
+export interface RefusedRequest {
+  /** Absent: an edge asks for it, which knows no id. */
+  requestId?: string;
+  /** Where the path names one. */
+  endpointId?: string | undefined;
+}
+
+/** Answers with what the error says, or ends the connection when the answer has begun. */
+export function writeRefusal(
+  error: unknown, request: IncomingMessage, reply: ServerResponse, logger: Logger, { requestId, endpointId }: RefusedRequest = {},
+): void {
   const shown = toLbError(error);
   if (!(error instanceof LbError) && shown.status >= 500) {
-    logger.error({ err: error, requestId, method: request.method }, 'a request to a load-balancing endpoint failed');
+    logger.error({ err: error, requestId, endpointId, method: request.method }, 'a request to a load-balancing endpoint failed');
   }
   if (reply.headersSent || reply.destroyed) return void reply.destroy();
   if (shown.retryAfterSeconds !== undefined) reply.setHeader('retry-after', shown.retryAfterSeconds);

@@ -15,6 +15,8 @@ import type { JobParts } from '../jobs/job-parts.ts';
 
 /** Where the job goes and who sends it. */
 export interface OpenaiJobOptions {
+  /** Of the HTTP request. */
+  requestId: string;
   apiKey: string;
   accountId: string;
   endpointId: string;
@@ -26,6 +28,8 @@ export interface OpenaiJobOptions {
   hold<Answer>(reading: Reading<Answer>): Promise<HeldAnswer<Answer>>;
   /** The input is held no more. */
   onStored(): void;
+  /** The job has an id. */
+  onJob(id: string): void;
 }
 
 const CHUNKS_PER_READ = 1_000;
@@ -59,9 +63,10 @@ export class OpenaiJob {
 
   async #finish(): Promise<Job | undefined> {
     const { jobs } = this.#parts;
-    const { apiKey, endpointId, live, onStored } = this.#options;
+    const { apiKey, endpointId, live, onStored, onJob } = this.#options;
     let job = await this.#whileListening(jobs.submitAndWait(apiKey, this.#request(), onStored));
     this.#id = job.id;
+    onJob(job.id);
     while (!isFinal(job.state) && !live.closed) {
       job = await this.#whileListening(jobs.wait(apiKey, { endpointId, jobId: job.id, waitMs: WAIT_MS_MAX }));
     }
@@ -71,8 +76,9 @@ export class OpenaiJob {
   /** Stores the job and hands over its chunks page by page until it is final or the client has gone. */
   async *pages(): AsyncGenerator<ReadChunksResponse> {
     const { jobs } = this.#parts;
-    const { apiKey, live, hold, onStored } = this.#options;
+    const { apiKey, live, hold, onStored, onJob } = this.#options;
     this.#id = (await jobs.submit(apiKey, this.#request())).id;
+    onJob(this.#id);
     onStored();
     let cursor: ChunkCursor = LOG_START;
     while (!live.closed) {
@@ -120,10 +126,10 @@ export class OpenaiJob {
   /** Cancels the job because nobody reads on. Does nothing where the operator wants such jobs to finish. */
   async leave(): Promise<undefined> {
     const { jobs, config, logger } = this.#parts;
-    const { apiKey, endpointId } = this.#options;
+    const { apiKey, endpointId, requestId } = this.#options;
     if (!config.openaiCancelOnDisconnect || this.#id === '') return;
     await jobs.cancel(apiKey, endpointId, this.#id);
-    logger.debug({ jobId: this.#id, endpointId }, 'nobody reads on, job cancelled');
+    logger.debug({ requestId, endpointId, jobId: this.#id }, 'nobody reads on, job cancelled');
   }
 
   #read(cursor: ChunkCursor, waitMs: number): OpenCall<ReadChunksResponse> {

@@ -43,7 +43,8 @@ async function prepare(
   const hold: OpenaiJobOptions['hold'] = (reading) => parts.answers.hold(request, reply, reading);
   const { trace } = request;
   const job = new OpenaiJob(parts, {
-    apiKey, accountId, endpointId: endpointIdOf(request), input, traceparent: trace?.traceparent, live, hold, onStored: () => dropBody(request),
+    requestId: request.id, apiKey, accountId, endpointId: endpointIdOf(request), input, traceparent: trace?.traceparent, live, hold,
+    onStored: () => dropBody(request), onJob: (id) => { request.jobId = id; },
   });
   return { job, streaming };
 }

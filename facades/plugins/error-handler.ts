@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
 import { HttpRefusal } from './http-refusal.ts';
-import { REQUEST_ID_HEADER } from './request-id.ts';
+import { idsOf, REQUEST_ID_HEADER } from './request-id.ts';
 import { publicError, SlowBody, toCoreError } from './public-error.ts';
 import type { PublicError } from './public-error.ts';
 import { REST_NAMES, withPublicNames } from './public-names.ts';
@@ -56,8 +56,8 @@ export function answerError(error: CoreError, request: FastifyRequest, reply: Fa
 
 function logFault(error: CoreError, request: FastifyRequest, logger: Logger): void {
   // The pipeline reports the outage itself, once; a line for every request of it would bury that.
-  if (error.reason === 'UNAVAILABLE') logger.debug({ requestId: request.id, method: request.method, path: pathOf(request) }, 'core not reachable');
-  else if (error.httpStatus >= 500) logger.error({ err: error, requestId: request.id, method: request.method, path: pathOf(request) }, 'request failed');
+  if (error.reason === 'UNAVAILABLE') logger.debug({ ...idsOf(request), method: request.method, path: pathOf(request) }, 'core not reachable');
+  else if (error.httpStatus >= 500) logger.error({ err: error, ...idsOf(request), method: request.method, path: pathOf(request) }, 'request failed');
 }
 
 /** The path without its query, which may hold a key. */

@@ -1,6 +1,8 @@
 /** Ids of requests: what the operator finds a failed request by. They stand in each line of the log about one and in every error's answer. */
 import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import type { Random } from '../../core/runtime/clock.ts';
+import { isId } from './authenticate.ts';
 
 /** Of requests and answers. */
 export const REQUEST_ID_HEADER = 'x-request-id';
@@ -15,4 +17,14 @@ export function requestIds(random: Random): (request: Pick<IncomingMessage, 'hea
     const given = headers[REQUEST_ID_HEADER];
     return typeof given === 'string' && GIVEN.test(given) ? given : `${process}-${count += 1}`;
   };
+}
+
+/** What a line of the log about a request names: the request, and the endpoint and job of its path or that it made. Only ids: a path may say anything. */
+export function idsOf(request: FastifyRequest): { requestId: string; endpointId?: string | undefined; jobId?: string | undefined } {
+  const { endpointId, jobId } = (request.params ?? {}) as Record<string, string | undefined>;
+  return { requestId: request.id, endpointId: idOf(endpointId), jobId: request.jobId === '' ? idOf(jobId) : request.jobId };
+}
+
+function idOf(text: string | undefined): string | undefined {
+  return text !== undefined && isId(text) ? text : undefined;
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { pathOf } from './error-handler.ts';
+import { idsOf } from './request-id.ts';
 
 /** Adds the log to an app. Queries are left out: they may hold a key. */
 export function logRequests(app: FastifyInstance, clock: Clock, logger: Logger): void {
@@ -11,7 +12,7 @@ export function logRequests(app: FastifyInstance, clock: Clock, logger: Logger):
     const startedMs = clock.monotonicMs();
     reply.raw.once('close', () => {
       const tookMs = Math.round((clock.monotonicMs() - startedMs) * 10) / 10;
-      logger.debug({ requestId: request.id, method: request.method, path: pathOf(request), httpStatus: reply.raw.statusCode, tookMs }, 'request');
+      logger.debug({ ...idsOf(request), method: request.method, path: pathOf(request), httpStatus: reply.raw.statusCode, tookMs }, 'request');
     });
     done();
   });

@@ -24,6 +24,8 @@ declare module 'fastify' {
     sentContentType: string;
     /** Largest body of this route in bytes. */
     bodyBytesMax: number;
+    /** The job that it made. Empty: none, or not yet. */
+    jobId: string;
     /** The request's span. Undefined: its trace is not recorded. */
     trace: Trace | undefined;
   }
@@ -34,5 +36,6 @@ export function addRequestState(app: FastifyInstance): void {
   app.decorateRequest('caller');
   app.decorateRequest('sentContentType', '');
   app.decorateRequest('bodyBytesMax', 0);
+  app.decorateRequest('jobId', '');
   app.decorateRequest('trace');
 }

@@ -20,6 +20,7 @@ export function run({ jobs, bodies, clock, random }: JobParts): JobHandler {
       kind: SubmitKind.ASYNC,
       waitMs: 0,
     });
+    request.jobId = job.id;
     return sendJson(reply, presentAccepted(job));
   };
 }

@@ -1,11 +1,12 @@
 /** POST /runsync: stores a job and waits for its end (docs/api.md#submit). When the wait ends first, the job runs on and a receipt is answered. */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
+import { idsOf } from '../plugins/request-id.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob, presentReceipt, publicStatus } from './present-job.ts';
 import { runsyncWaitMs } from './query-numbers.ts';
@@ -16,9 +17,17 @@ import { readSubmission } from './submission.ts';
 /** The route. */
 export function runsync(parts: JobParts): JobHandler {
   return async (request, reply) => {
-    const job = await holdJob(parts, request, reply, async () => whileConnected(reply, await submit(parts, request)));
+    const job = await holdJob(parts, request, reply, () => submitAndWait(parts, request, reply));
     return sendJson(reply, isFinal(job.state) ? presentJob(job) : presentReceipt(job.id, publicStatus(job.state)));
   };
+}
+
+async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: FastifyReply): Promise<Job> {
+  const job = await whileConnected(reply, await submit(parts, request));
+  request.jobId = job.id;
+  // The line about the request was written when its client left.
+  if (reply.raw.closed) parts.logger.debug({ ...idsOf(request) }, 'the client of a job has left, the job goes on');
+  return job;
 }
 
 /** Apart, so that a large input is held no longer than it takes to store it. */

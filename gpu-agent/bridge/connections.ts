@@ -27,6 +27,9 @@ export interface ConnectionBounds {
   ofWorker: number;
 }
 
+/** The endpoint of a worker, for the log. */
+type EndpointOf = (workerId: string) => string | undefined;
+
 interface Connection {
   socket: Socket;
   owner: string;
@@ -36,6 +39,7 @@ interface Connection {
 export class Connections {
   readonly #bounds: ConnectionBounds;
   readonly #logger: Logger;
+  readonly #endpointOf: EndpointOf;
   readonly #of = new WeakMap<Socket, Connection>();
   /** By owner, the oldest first. */
   readonly #byOwner = new Map<string, Set<Connection>>();
@@ -45,8 +49,11 @@ export class Connections {
   readonly #told = new Set<string>();
 
   /** `bounds`: default what the process may have. */
-  constructor(logger: Logger, bounds: ConnectionBounds = { all: Math.min(ALL_MAX, Math.floor(openFilesMax() / 2)), ofWorker: OF_WORKER_MAX }) {
+  constructor(
+    logger: Logger, endpointOf: EndpointOf, bounds: ConnectionBounds = { all: Math.min(ALL_MAX, Math.floor(openFilesMax() / 2)), ofWorker: OF_WORKER_MAX },
+  ) {
     this.#logger = logger;
+    this.#endpointOf = endpointOf;
     this.#bounds = bounds;
   }
 
@@ -144,7 +151,8 @@ export class Connections {
     // More workers than live at a time: then it is said again.
     if (this.#told.size >= OF_WORKER_MAX) this.#told.clear();
     this.#told.add(mark);
-    this.#logger.warn(owner === NOBODY ? {} : { workerId: owner }, `a client of the bridge ${what}: its connections are cut`);
+    const workerId = owner === NOBODY ? undefined : owner;
+    this.#logger.warn({ endpointId: this.#endpointOf(owner), workerId }, `a client of the bridge ${what}: its connections are cut`);
   }
 }
 

@@ -90,7 +90,7 @@ class WorkerLink {
     try {
       frames = this.#reader.push(piece);
     } catch (error) {
-      this.#parts.logger.warn({ err: error, workerId: this.#worker.id }, 'a worker broke its link');
+      this.#parts.logger.warn({ err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId }, 'a worker broke its link');
       this.#socket.destroy();
     }
     for (const frame of frames) {
@@ -126,7 +126,8 @@ class WorkerLink {
     };
     const failed = (error: unknown): void => {
       // It is posted instead.
-      this.#parts.logger.error({ err: error, workerId: this.#worker.id }, 'a call of a worker failed');
+      const attempt = this.#parts.holdings.get(this.#worker.id)?.of(name);
+      this.#parts.logger.error({ err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId, ...attempt?.ref }, 'a call of a worker failed');
       over(Answer.FAILED);
     };
     const { kind, flag, name, body: bytes } = frame;

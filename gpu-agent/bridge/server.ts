@@ -50,7 +50,7 @@ export class Bridge extends BaseService {
   constructor(options: { parts: BridgeParts; port: number; bounds?: ConnectionBounds }) {
     super();
     this.#options = options;
-    this.#connections = new Connections(options.parts.logger, options.bounds);
+    this.#connections = new Connections(options.parts.logger, (id) => options.parts.pool.get(id)?.endpointId, options.bounds);
   }
 
   /** Its address, once it has started. */
@@ -169,7 +169,8 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
     // 5xx makes the SDK try again; a 4xx would lose a result (docs/worker-protocol.md#results).
     const { worker: workerId, job: jobId } = request.params as Partial<CallParams>;
     const { url } = request.routeOptions;
-    const ids = { endpointId: parts.pool.get(workerId ?? '')?.endpointId, jobId, workerId };
+    const attempt = parts.holdings.get(workerId ?? '')?.of(jobId ?? '')?.ref.attempt;
+    const ids = { endpointId: parts.pool.get(workerId ?? '')?.endpointId, jobId, attempt, workerId };
     // Who leaves is not told, and could fill the disk with lines.
     if (request.raw.socket.destroyed) parts.logger.debug({ err: error, url, ...ids }, 'a worker left before its call was answered');
     else parts.logger.error({ err: error, url, ...ids }, 'bridge request failed');

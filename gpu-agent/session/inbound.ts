@@ -78,7 +78,9 @@ export class Inbound {
       const log = ring && ring.size > 0 ? ring.tail(bytes) : (await archive.tail(request.workerId, bytes)) ?? ring?.tail(bytes);
       outbox.addLogReply({ requestId: request.requestId, log: log ?? Buffer.alloc(0), found: log !== undefined, job: undefined });
     } catch (error) {
-      logger.warn({ err: error, workerId: request.workerId }, 'log could not be read');
+      const { workerId, job } = request;
+      const endpointId = pool.get(workerId)?.endpointId;
+      logger.warn({ err: error, endpointId, jobId: job?.jobId, attempt: job?.attempt, workerId }, 'log could not be read');
       outbox.addLogReply({ requestId: request.requestId, log: Buffer.alloc(0), found: false, job: undefined });
     }
   }

@@ -79,7 +79,7 @@ t.test('who sends requests without waiting for answers is cut', async (t) => {
     await closed;
     t.ok(polls.takes('w').length <= 2, route);
   }
-  t.same(warnings.map(([ids]) => ids), [{ workerId: 'w' }, {}], 'said once of each');
+  t.same(warnings.map(([ids]) => ids), [{ endpointId: 'e', workerId: 'w' }, { endpointId: undefined, workerId: undefined }], 'said once of each');
   await ask(pathOf('ping', 'other'), other);
   t.notOk(isCut(other), 'and nobody else');
 });
