@@ -142,6 +142,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, seams: Seams) {
   const { clock, random, transport, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
+  const { batches, budgets } = parts.meter.engine;
   const edge = createEdgeHandlers({ access, refusals: parts.refusals, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, ...seams });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
@@ -150,7 +151,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const jobCalls = { calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, checks, tracing: parts.tracing };
   const jobs = createJobHandlers({ ...jobCalls, clock, logger });
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
-  const lists = { room: new PageBudget(), logger };
+  const lists = { room: new PageBudget(budgets), logger };
   const rate = new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
@@ -173,9 +174,11 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [AuditServiceService, rate.limit(auditHandlers(access, stores.audit, logger))],
       [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, ...lists }))],
       [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
-      [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, usage: new UsageTurns(stores, clock), clock }, logger))],
+      [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, usage: new UsageTurns(stores, clock, batches), clock }, logger))],
       [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, logs, lists))],
-      [PieceAgentService, agentHandlers({ access, keys: stores.keys, images: stores.images, onBound: onKeyChanged, context: dispatch.sessions, logger })],
+      [PieceAgentService, agentHandlers({
+        access, keys: stores.keys, images: stores.images, onBound: onKeyChanged, context: dispatch.sessions, meter: budgets, logger,
+      })],
     ],
   });
   return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service };

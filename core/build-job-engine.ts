@@ -74,11 +74,13 @@ const CHECKS_ACCOUNT_BYTES_MAX = CHECKS_BYTES_MAX / 4;
 
 /** Parts that several use cases share. */
 function buildShared(options: JobEngineOptions) {
-  const { stores, clock } = options;
+  const { stores, clock, meter } = options;
   const facts = new EndpointFactsCache(options);
   const tasks = new TaskGroup('job engine');
-  const checks = new SlicedWork({ name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, clock });
-  const reads = new ReadJob(stores, clock, options.meter?.batches);
+  const checks = new SlicedWork({
+    name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, meter: meter?.budgets, clock,
+  });
+  const reads = new ReadJob(stores, clock, meter?.batches);
   const waits = new WaitJob({ ...options, reads });
   const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate: options.config.webhookAllowPrivate });
   return {

@@ -1,5 +1,6 @@
 /** The metrics of a facade. docs/metrics.md has each. */
 import type { FastifyInstance } from 'fastify';
+import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { httpMetrics } from '../core/runtime/http-metrics.ts';
 import type { MemoryBudget } from '../core/runtime/memory-budget.ts';
@@ -28,12 +29,7 @@ export function facadeMetrics(metrics: Metrics, { held, budgets }: FacadeReading
   metrics.gauge({
     name: 'slipway_facade_held_requests', help: 'Requests to load-balancing endpoints that wait for a worker.',
   }, (gauge) => gauge.set(held()));
-  const labels = ['budget'] as const;
-  metrics.gauge({ name: 'slipway_facade_memory_bytes', help: 'Bytes of bodies and answers in memory that count.', labels }, (gauge) => {
-    for (const [budget, room] of Object.entries(budgets)) gauge.set({ budget }, room.fill.bytes);
-  });
-  metrics.gauge({ name: 'slipway_facade_memory_waiting', help: 'Bodies and answers that wait for room in memory.', labels }, (gauge) => {
-    for (const [budget, room] of Object.entries(budgets)) gauge.set({ budget }, room.fill.waiting);
-  });
+  const meter = budgetMetrics(metrics, 'slipway_facade');
+  for (const [name, room] of Object.entries(budgets)) meter.watch(name, () => room.fill);
   return { countRequests: httpMetrics(metrics, 'slipway_facade', clock), onRefused: (operation, cause) => refusals.inc({ operation, cause }) };
 }

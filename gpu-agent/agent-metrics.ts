@@ -1,5 +1,7 @@
 /** The metrics of an agent. docs/metrics.md has each. */
 import type { FastifyInstance } from 'fastify';
+import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
+import type { BudgetFill } from '../core/runtime/budget-metrics.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { httpMetrics } from '../core/runtime/http-metrics.ts';
 import { CALL_SECONDS, JOB_SECONDS } from '../core/runtime/metrics.ts';
@@ -17,6 +19,8 @@ export interface AgentReadings {
   spooled(): { outcomes: number; bytes: number };
   /** There is a session with core. */
   connected(): boolean;
+  /** Bounds of memory by name. */
+  budgets: Readonly<Record<string, () => BudgetFill>>;
 }
 
 /** What the parts of an agent tell. */
@@ -40,6 +44,8 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   gauge('slipway_agent_attempts', 'Attempts that are held here.', () => readings.attempts());
   gauge('slipway_agent_spool_outcomes', 'Outcomes on disk that core has not acknowledged.', () => readings.spooled().outcomes);
   gauge('slipway_agent_spool_bytes', 'Bytes of these outcomes.', () => readings.spooled().bytes);
+  const budgets = budgetMetrics(metrics, 'slipway_agent');
+  for (const [name, fill] of Object.entries(readings.budgets)) budgets.watch(name, fill);
   const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by how.', labels: ['kind'] }, KINDS);
   const starts = metrics.counter({ name: 'slipway_agent_unit_starts_total', help: 'Workers and pods that were to be started.', labels: ['result'] }, STARTS);
   const prepared = metrics.histogram({

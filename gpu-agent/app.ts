@@ -122,9 +122,11 @@ class AgentProcess extends SingleRunService {
     this.#settler = new ImageSettler({ clock, random });
     const metrics = new Metrics();
     this.#measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
+    const bodies = bodyBudget();
     const meter = agentMetrics(metrics, {
       attempts: () => this.#parts.table.size, connected: () => this.#isConnected,
       spooled: () => ({ outcomes: this.#parts.spool.size, bytes: this.#parts.spool.bytes }),
+      budgets: { bodies: () => bodies.fill, inputs: () => this.#parts.intake.fill, chunks: () => this.#parts.chunks.fill },
     }, clock);
     this.#containers = new ContainerHost({
       config, logger, clock, random,
@@ -145,7 +147,7 @@ class AgentProcess extends SingleRunService {
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
     const bridgeParts = {
-      ...this.#parts, toCore: this.#parts.outbox, bodies: bodyBudget(), work, clock, random, logger, stopping: this.#stopping.signal,
+      ...this.#parts, toCore: this.#parts.outbox, bodies, work, clock, random, logger, stopping: this.#stopping.signal,
       countCalls: config.metricsListen === '' ? undefined : meter.countBridgeCalls,
     };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });

@@ -1,6 +1,7 @@
 /** What the job engine tells whoever counts what it does: a batch at a time, in memory, and nothing waits for it. */
 import type { Job } from '../domain/job.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
+import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 
 /** An outcome that changed its job. */
 export interface SettledJob {
@@ -11,6 +12,8 @@ export interface SettledJob {
 export interface EngineMeter {
   /** Fill of the engine's batches. */
   readonly batches: BatchMeter;
+  /** Fill of its bounds of memory. */
+  readonly budgets: BudgetMeter;
   /** These jobs were stored. */
   submitted(jobs: readonly { endpointId: string }[]): void;
   /** So many jobs were claimed by one statement, which took so long, waiting for the database included. */

@@ -43,7 +43,7 @@ export class RecordChunks {
   readonly #options: RecordChunksOptions;
   readonly #batcher: Batcher<readonly AttemptChunk[], void>;
   readonly #flushed: ((chunks: number) => void) | undefined;
-  readonly #budget = new ByteBudget('chunks', WAITING_BYTES_MAX);
+  readonly #budget: ByteBudget;
   /** The last that was given of each endpoint and machine and is not stored yet. */
   readonly #pending = new Map<string, Promise<void>>();
   /** The last of each whose check takes a while: what comes behind it must not be stored before. */
@@ -61,7 +61,8 @@ export class RecordChunks {
       bytesOf: weightOf,
       waitingMax: WAITING_MAX,
     });
-    this.#flushed = options.meter?.batches.watch('chunks', () => this.#unstored);
+    this.#flushed = options.meter?.batches.watch('chunks', () => this.#unstored, WAITING_MAX);
+    this.#budget = new ByteBudget('chunks', WAITING_BYTES_MAX, options.meter?.budgets);
   }
 
   /** See AttemptCalls.appendChunks. OverloadError: too much waits already; say it again later. */

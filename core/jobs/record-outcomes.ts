@@ -65,10 +65,11 @@ const NO_RETRIES: Rules = { retryLimit: 0, retryHandlerErrors: false, accountId:
 export class RecordOutcomes {
   readonly #options: RecordOutcomesOptions;
   readonly #batcher: Batcher<OutcomeEntry, RecordResult>;
-  readonly #budget = new ByteBudget('outcomes', WAITING_BYTES_MAX);
+  readonly #budget: ByteBudget;
 
   constructor(options: RecordOutcomesOptions) {
     this.#options = options;
+    this.#budget = new ByteBudget('outcomes', WAITING_BYTES_MAX, options.meter?.budgets);
     this.#batcher = new Batcher<OutcomeEntry, RecordResult>({
       name: 'outcomes',
       meter: options.meter?.batches,

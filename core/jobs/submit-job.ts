@@ -45,10 +45,11 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 export class SubmitJob {
   readonly #options: SubmitJobOptions;
   readonly #batcher: Batcher<NewJob, Job>;
-  readonly #budget = new ByteBudget('submissions', WAITING_BYTES_MAX);
+  readonly #budget: ByteBudget;
 
   constructor(options: SubmitJobOptions) {
     this.#options = options;
+    this.#budget = new ByteBudget('submissions', WAITING_BYTES_MAX, options.meter?.budgets);
     this.#batcher = new Batcher<NewJob, Job>({
       name: 'submissions',
       clock: options.clock,

@@ -4,6 +4,7 @@ import type { ScaleLimitName } from '../domain/scale-target.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import { BoundedNames } from '../runtime/bounded-names.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
+import { budgetMetrics } from '../runtime/budget-metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '../runtime/metrics.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -67,16 +68,19 @@ function startMetrics(metrics: Metrics, names: BoundedNames) {
 }
 
 function batchMetrics(metrics: Metrics): BatchMeter {
-  const waits = new Map<string, () => number>();
+  const waits = new Map<string, { waiting(): number; waitingMax: number }>();
   const items = metrics.histogram({
     name: 'slipway_core_batch_items', help: 'Items that left a batcher together.', labels: ['batcher'],
   }, BATCH_ITEMS);
   metrics.gauge({ name: 'slipway_core_batcher_waiting', help: 'Items that wait for a batch.', labels: ['batcher'] }, (gauge) => {
-    for (const [batcher, waiting] of waits) gauge.set({ batcher }, waiting());
+    for (const [batcher, { waiting }] of waits) gauge.set({ batcher }, waiting());
+  });
+  metrics.gauge({ name: 'slipway_core_batcher_limit', help: 'Items that may wait for a batch; more are refused.', labels: ['batcher'] }, (gauge) => {
+    for (const [batcher, { waitingMax }] of waits) gauge.set({ batcher }, waitingMax);
   });
   return {
-    watch: (batcher, waiting) => {
-      waits.set(batcher, waiting);
+    watch: (batcher, waiting, waitingMax) => {
+      waits.set(batcher, { waiting, waitingMax });
       const own = items.labels({ batcher });
       return (count) => own.observe(count);
     },
@@ -100,6 +104,7 @@ function engineMetrics(metrics: Metrics, names: BoundedNames): { meter: EngineMe
   const executions = metrics.histogram({ name: 'slipway_core_job_execution_seconds', help: 'How long the last attempt ran.', labels }, JOB_SECONDS);
   const meter: EngineMeter = {
     batches: batchMetrics(metrics),
+    budgets: budgetMetrics(metrics, 'slipway_core'),
     submitted: (jobs) => {
       for (const [endpointId, count] of counted(jobs.map((job) => job.endpointId))) submitted.inc({ endpoint: names.of(endpointId) }, count);
     },

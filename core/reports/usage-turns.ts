@@ -2,6 +2,7 @@
 import { DomainError } from '../domain/errors.ts';
 import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
 import { Batcher } from '../runtime/batcher.ts';
+import type { BatchMeter } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -20,9 +21,10 @@ export class UsageTurns {
   /** Calls that wait or run, by account. */
   readonly #asking = new Map<string, number>();
 
-  constructor({ usage }: Pick<Stores, 'usage'>, clock: Clock) {
+  /** `meter`: default nobody counts. */
+  constructor({ usage }: Pick<Stores, 'usage'>, clock: Clock, meter?: BatchMeter) {
     const flush = async ([asked]: Asked[]): Promise<UsageRecord[][]> => [await usage.list(asked!.accountId, asked!.query)];
-    this.#turns = new Batcher({ name: 'usage', clock, itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: AT_ONCE_MAX, flush });
+    this.#turns = new Batcher({ name: 'usage', clock, meter, itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: AT_ONCE_MAX, flush });
   }
 
   /** As `UsageStore.list`, when its turn comes. RATE_LIMITED: the account asks too often at once. OverloadError: all together do. */

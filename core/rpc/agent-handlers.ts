@@ -15,6 +15,7 @@ import { settleImage } from '../dispatch/settle-image.ts';
 import type { Caller } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 import { OutcomeRoom } from './outcome-room.ts';
@@ -29,12 +30,14 @@ export interface AgentHandlersOptions {
   /** A key has become that of a machine: tells all replicas. */
   onBound(keyId: string): void;
   context: SessionContext;
+  /** Hears of the room for large outcomes. */
+  meter: BudgetMeter;
   logger: Logger;
 }
 
 /** Handlers of the service. */
-export function agentHandlers({ access, keys, images, onBound, context, logger }: AgentHandlersOptions): AgentServiceServer {
-  const room = new OutcomeRoom();
+export function agentHandlers({ access, keys, images, onBound, context, meter, logger }: AgentHandlersOptions): AgentServiceServer {
+  const room = new OutcomeRoom({ meter });
   return {
     session: (call) => {
       const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));

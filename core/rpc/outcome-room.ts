@@ -1,5 +1,7 @@
 /** Memory for outcomes that are arriving, in all and of one machine: none may keep those of others out. */
 
+import type { BudgetMeter } from '../runtime/budget-metrics.ts';
+
 /** Bytes that may be in memory at once. */
 const BYTES_MAX = 256 * 1024 * 1024;
 /** Of one machine: more than its agent sends at a time. */
@@ -11,9 +13,11 @@ export class OutcomeRoom {
   readonly #of = new Map<string, number>();
   #all = 0;
 
-  constructor({ bytesMax = BYTES_MAX, machineBytesMax = MACHINE_BYTES_MAX }: { bytesMax?: number; machineBytesMax?: number } = {}) {
+  /** `meter`: default nobody counts. */
+  constructor({ bytesMax = BYTES_MAX, machineBytesMax = MACHINE_BYTES_MAX, meter }: { bytesMax?: number; machineBytesMax?: number; meter?: BudgetMeter } = {}) {
     this.#bytesMax = bytesMax;
     this.#machineBytesMax = machineBytesMax;
+    meter?.watch('arriving outcomes', () => ({ bytes: this.#all, bytesMax }));
   }
 
   /** Takes room until `give`. False: there is not as much, and nothing is taken. */

@@ -4,6 +4,7 @@
  */
 import { DomainError } from '../domain/errors.ts';
 import { OverloadError } from '../runtime/batcher.ts';
+import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 import { MemoryBudget } from '../runtime/memory-budget.ts';
 import { PAGE_BYTES_MAX } from '../store/page.ts';
 
@@ -20,6 +21,11 @@ export class PageBudget {
   readonly #budget = new MemoryBudget({ bytesMax: PAGES_MAX * HELD_BYTES, ownerBytesMax: ACCOUNT_PAGES_MAX * HELD_BYTES });
   readonly #waiting = new Map<string, number>();
   #waitingAll = 0;
+
+  /** `meter`: default nobody counts. */
+  constructor(meter?: BudgetMeter) {
+    meter?.watch('pages', () => this.#budget.fill);
+  }
 
   /**
    * Waits for room for a page, which the caller has until `onGone` calls back. OverloadError: too many wait. UNAVAILABLE: that was before

@@ -14,8 +14,11 @@ export class OverloadError extends Error {
 
 /** Counts batches. */
 export interface BatchMeter {
-  /** A batcher of this name was built: how many items wait there may be asked at any time. Call what it answers with the size of each batch. */
-  watch(name: string, waiting: () => number): (items: number) => void;
+  /**
+   * A batcher of this name was built, where at most `waitingMax` items may wait: how many do may be asked at any time. Call what it answers with the
+   * size of each batch.
+   */
+  watch(name: string, waiting: () => number, waitingMax: number): (items: number) => void;
 }
 
 /** How a batcher works. */
@@ -55,7 +58,7 @@ export class Batcher<Item, Result> {
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
-    this.#flushed = options.meter?.watch(options.name, () => this.waiting);
+    this.#flushed = options.meter?.watch(options.name, () => this.waiting, options.waitingMax);
   }
 
   /** Items that wait for a flush. */

@@ -3,6 +3,8 @@
  * of lists. Who finds no room waits, with its bytes elsewhere. Owners wait apart, so that one with too much keeps no other waiting.
  */
 
+import type { BudgetFill } from './budget-metrics.ts';
+
 /** Room for one body or answer, or the wait for it. */
 export interface MemoryPlace {
   /** Keeps only this much of the room. */
@@ -39,9 +41,12 @@ export class MemoryBudget {
     return this.#options.ownerBytesMax;
   }
 
-  /** Bytes that are taken, and how many wait for room. */
-  get fill(): { bytes: number; waiting: number } {
-    return { bytes: this.#used, waiting: this.#waiting.size };
+  /** Bytes that are taken and that may be, and how many wait for room. Where owners alone are bounded, of the one that has the most. */
+  get fill(): BudgetFill {
+    const { bytesMax, ownerBytesMax } = this.#options;
+    const waiting = this.#waiting.size;
+    if (bytesMax !== Infinity) return { bytes: this.#used, bytesMax, waiting };
+    return { bytes: Math.max(0, ...this.#ofOwner.values()), bytesMax: ownerBytesMax, waiting };
   }
 
   /** Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. */

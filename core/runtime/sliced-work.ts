@@ -3,6 +3,7 @@
  * others. Owners take turns, so that one with much work keeps no other waiting; each one's work is done in the order in which it came.
  */
 import { OverloadError } from './batcher.ts';
+import type { BudgetMeter } from './budget-metrics.ts';
 import type { Clock } from './clock.ts';
 
 /** Work that stops at every `yield` to be asked whether it may go on. From one to the next it takes well under a millisecond. */
@@ -15,6 +16,8 @@ export interface SlicedWorkOptions {
   /** Bytes whose work may wait, in all and of one owner. What is alone may be larger. */
   bytesMax: number;
   ownerBytesMax: number;
+  /** Default: nobody counts. */
+  meter?: BudgetMeter | undefined;
   clock: Clock;
 }
 
@@ -46,6 +49,7 @@ export class SlicedWork {
 
   constructor(options: SlicedWorkOptions) {
     this.#options = options;
+    options.meter?.watch(options.name, () => ({ bytes: this.#bytes, bytesMax: options.bytesMax }));
   }
 
   /**

@@ -3,6 +3,7 @@
  * full, the next chunk waits and with it the worker's POST, which slows the generator down. Attempts take turns, so that one that yields much keeps no other
  * waiting; and only so much is on its way to core that a core which stores slowly goes on reading what comes behind it, heartbeats above all.
  */
+import type { BudgetFill } from '../../core/runtime/budget-metrics.ts';
 import type { AttemptChunk, ChunkAck } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
@@ -61,6 +62,11 @@ export class ChunkLog {
   /** There is something to take. */
   get isReady(): boolean {
     return this.#turns.size > 0 && this.#flying < this.#bounds.flyingMax && this.#flyingBytes < this.#bounds.flyingBytesMax;
+  }
+
+  /** Bytes of all chunks, and how many values wait for room. */
+  get fill(): BudgetFill {
+    return { bytes: this.#bytes, bytesMax: this.#bounds.bytesMax, waiting: this.#waiting.length };
   }
 
   /** Resolves when there is room for a chunk of this attempt, at once as a rule. */

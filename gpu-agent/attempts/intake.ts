@@ -1,6 +1,7 @@
 /** Takes assignments in: gets inputs that were left out, and gives back at once what cannot run here. */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { BudgetFill } from '../../core/runtime/budget-metrics.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
@@ -41,6 +42,11 @@ export class Intake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
+  }
+
+  /** Bytes of the inputs that were fetched for the worker with the most. */
+  get fill(): BudgetFill {
+    return this.#room.fill;
   }
 
   /** Takes in the assignments of one message, then serves each worker once, so that one take carries several jobs. */

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { readMetrics, valueOf } from '../helpers/metrics.ts';
@@ -11,6 +12,7 @@ import { quietPort } from '../helpers/ports.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
+const MIB = 1024 * 1024;
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
 const page = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8');
 const system = await startSystem(t, {
@@ -80,11 +82,16 @@ t.test('they say what happened', async (t) => {
   t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'outcomes' }) >= 1);
   t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) >= 1);
   t.equal(valueOf(core, 'slipway_core_webhook_tries_total', { result: 'failed' }), 1, 'nobody listens there');
+  for (const budget of ['submissions', 'outcomes', 'arriving outcomes', 'chunks', 'checks', 'pages']) {
+    t.ok(valueOf(core, 'slipway_core_memory_limit_bytes', { budget }) >= 64 * MIB, `the bound of ${budget}`);
+  }
+  for (const batcher of ['submissions', 'outcomes', 'usage']) t.ok(valueOf(core, 'slipway_core_batcher_limit', { batcher }) >= 200, `the bound of ${batcher}`);
   t.ok(valueOf(core, 'slipway_core_rpc_calls_total', { method: 'slipway.v1.EndpointService/CreateEndpoint', code: 'OK' }) >= 1);
   t.ok(valueOf(await readMetrics(addresses.facade), 'slipway_facade_http_requests_total', { code: '200' }) >= 2);
   const agent = await readMetrics(addresses.agent);
   t.equal(valueOf(agent, 'slipway_agent_attempts_ended_total', { kind: 'COMPLETED' }), 1);
   t.equal(valueOf(agent, 'slipway_agent_connected'), 1);
+  for (const budget of ['bodies', 'inputs', 'chunks']) t.equal(valueOf(agent, 'slipway_agent_memory_limit_bytes', { budget }), 64 * MIB, budget);
   t.ok(valueOf(agent, 'slipway_agent_unit_starts_total', { result: 'started' }) >= 1);
   t.ok(valueOf(agent, 'slipway_agent_bridge_http_requests_total') >= 1);
 });
@@ -104,6 +111,22 @@ t.test('endpoints beyond the limit are together', async (t) => {
   t.ok(valueOf(core, 'slipway_core_queue_oldest_wait_seconds', { endpoint: 'other' }) > 0);
   for (const { samples } of core.values()) {
     for (const { labels } of samples) if (labels['endpoint'] !== undefined) t.ok(['other', endpointId].includes(labels['endpoint']), labels['endpoint']);
+  }
+});
+
+t.test('the place of an endpoint that was deleted is given to another', async (t) => {
+  const { endpoints } = await call(system.clients.endpoints, 'listEndpoints', {}, system.key);
+  const waiting = endpoints.find(({ id }) => id !== endpointId);
+  t.equal(valueOf(await readMetrics(addresses.core), 'slipway_core_jobs', { endpoint: waiting!.id }), 0);
+  await system.endWorkers(endpointId);
+  await call(system.clients.endpoints, 'deleteEndpoint', { id: endpointId }, system.key);
+  await waitFor('its place', async () => (
+    valueOf(await readMetrics(addresses.core), 'slipway_core_jobs', { endpoint: waiting!.id, state: 'IN_QUEUE' }) === 2
+  ));
+  // The reading that found it gone had begun to tell what was counted of it.
+  const core = await readMetrics(addresses.core);
+  for (const { name, samples } of core.values()) {
+    t.notOk(samples.some(({ labels }) => labels['endpoint'] === endpointId), `${name} has nothing of what was deleted`);
   }
 });
 

@@ -1,0 +1,76 @@
+/** What bounded memory tells of its fill and of its bound, read as Prometheus does, while it is held, waited for and given back. */
+import t from 'tap';
+import { budgetMetrics } from '../../../core/runtime/budget-metrics.ts';
+import { ByteBudget } from '../../../core/runtime/byte-budget.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
+import { Metrics } from '../../../core/runtime/metrics.ts';
+import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
+import type { Work } from '../../../core/runtime/sliced-work.ts';
+import { OutcomeRoom } from '../../../core/rpc/outcome-room.ts';
+import { PageBudget } from '../../../core/rpc/page-budget.ts';
+import { parseMetrics } from '../../helpers/metrics.ts';
+
+const MIB = 1024 * 1024;
+
+/** A meter, and the three numbers of a budget; undefined: there is none of that name. */
+function metered() {
+  const metrics = new Metrics();
+  const read = async (budget: string) => {
+    const served = parseMetrics((await metrics.read()).text);
+    const of = (name: string) => served.get(`x_memory_${name}`)!.samples.find(({ labels }) => labels['budget'] === budget)?.value;
+    return { bytes: of('bytes'), limit: of('limit_bytes'), waiting: of('waiting') };
+  };
+  return { meter: budgetMetrics(metrics, 'x'), read };
+}
+
+t.test('bytes that are held', async (t) => {
+  const { meter, read } = metered();
+  const held = Promise.withResolvers<void>();
+  const over = new ByteBudget('held', 100, meter).hold(30, () => held.promise);
+  t.same(await read('held'), { bytes: 30, limit: 100, waiting: undefined });
+  held.resolve();
+  await over;
+  t.same(await read('held'), { bytes: 0, limit: 100, waiting: undefined });
+});
+
+t.test('bodies, in all, and of the owner with the most where only owners are bounded', async (t) => {
+  const { meter, read } = metered();
+  for (const [name, bytesMax] of [['all', 100], ['owners', Infinity]] as const) {
+    const budget = new MemoryBudget({ bytesMax, ownerBytesMax: 50 });
+    meter.watch(name, () => budget.fill);
+    const places = [['a', 20], ['b', 30], ['b', 10], ['b', 40]].map(([owner, bytes]) => budget.acquire(owner as string, bytes as number, () => undefined));
+    t.same(await read(name), name === 'all' ? { bytes: 60, limit: 100, waiting: 1 } : { bytes: 40, limit: 50, waiting: 1 });
+    for (const place of places) place.release();
+    t.match(await read(name), { bytes: 0, waiting: 0 });
+  }
+});
+
+t.test('checks that wait for their slices', async (t) => {
+  const { meter, read } = metered();
+  const work = new SlicedWork({ name: 'checks', bytesMax: 4 * MIB, ownerBytesMax: MIB, meter, clock: systemClock });
+  function* nothing(): Work<number> {
+    yield;
+    return 7;
+  }
+  const done = work.run('a', MIB, nothing());
+  t.match(await read('checks'), { limit: 4 * MIB });
+  t.equal(await done, 7);
+  t.match(await read('checks'), { bytes: 0 });
+});
+
+t.test('pages of lists and outcomes that arrive', async (t) => {
+  const { meter, read } = metered();
+  const pages = new PageBudget(meter);
+  const gone: (() => void)[] = [];
+  for (const account of ['a', 'b']) await pages.enter(account, (leave) => gone.push(leave));
+  const { bytes, limit } = await read('pages');
+  t.equal(bytes, limit! / 4, 'two of eight');
+  for (const leave of gone) leave();
+  t.match(await read('pages'), { bytes: 0, waiting: 0 });
+  const room = new OutcomeRoom({ bytesMax: 100, machineBytesMax: 60, meter });
+  t.ok(room.take('m', 40));
+  t.same(await read('arriving outcomes'), { bytes: 40, limit: 100, waiting: undefined });
+  room.give('m', 40);
+  t.match(await read('arriving outcomes'), { bytes: 0 });
+});
