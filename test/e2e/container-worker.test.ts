@@ -7,6 +7,7 @@ import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { podCalls } from '../helpers/pods.ts';
+import { readMetrics, valueOf } from '../helpers/metrics.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { BASE_IMAGE, makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
@@ -25,7 +26,10 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     images[version] = version === 'new' ? await registry.push(local, 'lab/worker:1') : local;
   }
   await podman.cli('rmi', 'localhost/worker-new:1');
-  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1' } });
+  const system = await startSystem(t, { agentEnv: {
+    SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1', SLIPWAY_METRICS_LISTEN: '127.0.0.1:0',
+  } });
+  const pulls = async (result: string): Promise<number> => valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_image_pulls_total', { result });
   const { registryAuth } = await call(system.clients.registryAuths, 'createRegistryAuth', { name: 'lab', ...REGISTRY_USER }, system.key);
 
   const networkVolume = NetworkVolume.fromPartial({ name: 'data', sizeGb: 1, dataCenterId: 'EU-RO-1' });
@@ -67,6 +71,9 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     await waitFor('the image', has, 60_000);
     const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
     t.same(workers, [], 'nothing was started for it');
+    await waitFor('both to be counted', async () => await pulls('pulled') === 2);
+    t.equal(valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_image_pull_seconds_count'), 2);
+    t.equal(await pulls('failed'), 0);
   });
 
   await t.test('SDK 1.7, from this machine; neither reaches a program of the host', async (t) => {
@@ -108,7 +115,9 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
         return workers.map(({ reason }) => reason).find((reason) => /image|access/.test(reason) && !reason.startsWith('pulling'));
       });
     };
+    t.equal(await pulls('failed'), 0);
     t.match(await reasonOf(images.new!), /gives no access to .*lab\/worker:1/);
     t.match(await reasonOf('localhost/nothing:1'), /this machine has no image localhost\/nothing:1/);
+    t.ok(await pulls('failed') >= 1);
   });
 });

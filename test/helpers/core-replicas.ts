@@ -34,11 +34,11 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   const logger = given.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
   const agents: ScriptedAgent[] = [];
-  const replicas: { address: string; stop(): Promise<void> }[] = [];
+  const replicas: { address: string; metrics: string; stop(): Promise<void> }[] = [];
   const startReplica = async () => {
     const core = buildCore(config, { logger, ...(given.clock && { clock: given.clock }) });
-    const { address } = await core.start();
-    const replica = { address, stop: () => core.stop() };
+    const { address, metrics } = await core.start();
+    const replica = { address, metrics, stop: () => core.stop() };
     replicas.push(replica);
     return replica;
   };

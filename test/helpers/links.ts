@@ -107,6 +107,7 @@ export class Links {
   /** The oldest first. */
   readonly all: Link[] = [];
   readonly #servers: NetServer[] = [];
+  readonly #cutOff = new Set<string>();
   #ports = 0;
 
   private constructor(path: (name: string) => string) {
@@ -145,8 +146,21 @@ export class Links {
     return this.all.filter((link) => link.from === part && link.service === service && link.isOpen);
   }
 
+  /** Holds all links of a part, those that it opens from now on too: nobody hears of it and it hears of nobody. */
+  cutOff(part: string): void {
+    this.#cutOff.add(part);
+    for (const link of this.all) if (link.from === part) link.hold();
+  }
+
+  /** It can be reached again, by new connections. */
+  letBack(part: string): void {
+    this.#cutOff.delete(part);
+    for (const link of this.all) if (link.from === part) link.cut();
+  }
+
   #join(link: Link): string {
     this.all.push(link);
+    if (this.#cutOff.has(link.from)) link.hold();
     const path = this.#path(`link-${this.all.length}`);
     // On a path it listens before this returns.
     const server = createServer({ allowHalfOpen: true }, (near) => link.join(near, connect({ path: this.#served(portOf(link.address)), allowHalfOpen: true })));
