@@ -6,18 +6,15 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { dashboards } from '../helpers/dashboards.ts';
 import { whyNoPromtool } from '../helpers/promtool.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'deploy/prometheus');
 const rules = readFileSync(join(folder, 'rules.yml'), 'utf8');
 
-interface Dashboard {
-  panels: { title: string; targets: { expr: string }[] }[];
-}
-
-const { panels } = JSON.parse(readFileSync(join(root, 'deploy/grafana/slipway.json'), 'utf8')) as Dashboard;
-const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+const boards = dashboards();
+const queries = boards.flatMap(({ panels }) => panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)));
 
 t.test('promtool', { skip: whyNoPromtool() }, async (t) => {
   for (const line of ['check config --lint-fatal prometheus.yml', 'check rules --lint-fatal rules.yml', 'test rules rules.test.yml']) {
@@ -26,7 +23,18 @@ t.test('promtool', { skip: whyNoPromtool() }, async (t) => {
   }
 });
 
-t.test('every query of the dashboard is one', { skip: whyNoPromtool() }, async (t) => {
+t.test('a dashboard is of one piece: its own address, each panel once and at a place of its own, a variable for what it names', async (t) => {
+  t.equal(new Set(boards.map(({ uid }) => uid)).size, boards.length);
+  for (const { file, variables, all, panels } of boards) {
+    t.equal(new Set(all.map(({ id }) => id)).size, all.length, `${file}: ids`);
+    t.equal(new Set(all.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size, all.length, `${file}: places`);
+    const named = new Set(panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => [...expr.matchAll(/\$(\w+)/g)].map((match) => match[1]!))));
+    t.same([...named], ['endpoint'], file);
+    t.match(variables.find(({ name }) => name === 'endpoint'), { type: 'query', includeAll: true, multi: true, definition: /^label_values\(\w+, endpoint\)$/ });
+  }
+});
+
+t.test('every query of the dashboards is one', { skip: whyNoPromtool() }, async (t) => {
   const file = join(t.testdir(), 'queries.json');
   writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: queries.map((expr, index) => ({ record: `query:${index}`, expr })) }] }));
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });

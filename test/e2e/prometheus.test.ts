@@ -1,16 +1,22 @@
-/** A real Prometheus reads a working system as deploy/prometheus has it, and every query of the rules and of the dashboard is answered. */
+/**
+ * A real Prometheus reads a working system as deploy/prometheus has it, and endpoints with their owner's key as docs/metrics.md has it: every query of the
+ * rules and of the dashboards is answered.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import { get as httpGet } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { join } from 'node:path';
 import t from 'tap';
 import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
+import { dashboards } from '../helpers/dashboards.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
+import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { whyNoPromtool } from '../helpers/promtool.ts';
@@ -20,16 +26,16 @@ import { waitFor } from '../helpers/wait-for.ts';
 import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
 const deploy = join(import.meta.dirname, '../../deploy');
-/** These are 0 where all is well and no image is pulled, and told as 0. All others have something to show. */
+/** These are 0 where all is well, nothing is slow and no image is pulled, and told as 0. All others have something to show. */
 const NOTHING = new Set([
-  'Results that wait on disks of agents', 'Requests that wait for a load-balancing worker', 'Bodies and answers in memory',
-  'Attempts taken back from lost machines a second', 'Image pulls a second', 'Edge: open connections',
+  'Results that wait on disks of agents', 'Attempts taken back from lost machines a second', 'Image pulls a second',
+  'Batchers, items that wait of those that may',
 ]);
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
-
-interface Dashboard {
-  panels: { title: string; targets: { expr: string }[] }[];
-}
+/** For as long as the dashboards are looked at, requests are held and an answer is not read. */
+const PATIENT = { SLIPWAY_LB_HOLD_MS: '240000', SLIPWAY_ANSWER_IDLE_MS: '240000' };
+/** An output that no buffer between takes. */
+const LENGTH = 18_000_000;
 
 interface QueryAnswer {
   status: string;
@@ -37,10 +43,18 @@ interface QueryAnswer {
   data: { result: { value: [number, string] }[] };
 }
 
+/** What docs/metrics.md tells owners of endpoints to write, for one of a facade without TLS. */
+function ownerScrape(id: string, facade: string): string {
+  const [, job] = /```yaml\nscrape_configs:\n([\s\S]*?)```/.exec(readFileSync(join(deploy, '../docs/metrics.md'), 'utf8'))!;
+  return job!.replace('my-endpoint', id).replace('scheme: https', 'scheme: http').replace('ENDPOINT_ID', id).replace('slipway.example.org', facade);
+}
+
 t.setTimeout(240_000);
 
-t.test('the dashboard', { timeout: 240_000, skip: whyNoPromtool() || skipWithoutEnvoy() }, async (t) => {
-  const system = await startSystem(t, { coreEnv: LISTEN, facadeEnv: LISTEN, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' } });
+t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithoutEnvoy() }, async (t) => {
+  const system = await startSystem(t, {
+    coreEnv: LISTEN, facadeEnv: { ...LISTEN, ...PATIENT }, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
+  });
   const { core, facade, agents } = system.metrics;
   const certificates = await makeCertificates(t);
   const edge = await startEdge(t, {
@@ -48,10 +62,17 @@ t.test('the dashboard', { timeout: 240_000, skip: whyNoPromtool() || skipWithout
     ...certificates.env,
   });
   const folder = await openFolder(t);
+  const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
+  // Its jobs wait for one worker, though two are wished for.
+  const held = endpointJobs(system, await system.createEndpoint({
+    command: jsHandler('all.js'), workersMax: 1, fields: { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 },
+  }));
+  writeFileSync(join(folder, 'slipway-key'), system.key);
+  const own = [jobs, held].map(({ id }) => ownerScrape(id, new URL(system.url).host)).join('');
   const config = readFileSync(join(deploy, 'prometheus/prometheus.yml'), 'utf8').replace('127.0.0.1:9464', core).replace('127.0.0.1:9465', facade)
     .replace('127.0.0.1:9466', agents[0]!).replace('targets: []', `targets: ['${edge.addresses['metrics']!}']`)
     .replace('- rules.yml', `- ${join(deploy, 'prometheus/rules.yml')}`).replaceAll('15s', '1s');
-  writeFileSync(join(folder, 'prometheus.yml'), config);
+  writeFileSync(join(folder, 'prometheus.yml'), `${config}${own}`);
   const listen = `127.0.0.1:${await quietPort()}`;
   const prometheus = spawn('prometheus', [
     `--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=${listen}`,
@@ -73,21 +94,33 @@ t.test('the dashboard', { timeout: 240_000, skip: whyNoPromtool() || skipWithout
 
   const files = await scratch(t);
   const hooks = await webhookReceiver(t);
-  const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
-  // Its jobs wait for one worker, though two are wished for.
-  const held = endpointJobs(system, await system.createEndpoint({
-    command: jsHandler('all.js'), workersMax: 1, fields: { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 },
-  }));
   // A running worker would raise its limits.
   const refused = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 } });
-  await waitFor('Prometheus to read all four', async () => await count('up == 1') === 4);
-  const through = `https://localhost:${edge.addresses['public']!.split(':')[1]}/v2/${jobs.id}/health`;
-  /** All that the dashboard shows and that need not go wrong for that. */
+  await waitFor('Prometheus to read all four, and both endpoints', async () => await count('up == 1') === 6);
+  const headers = { authorization: `Bearer ${system.key}` };
+  const throughEdge = (path: string): ClientRequest => (
+    get(`https://localhost:${edge.addresses['public']!.split(':')[1]}${path}`, { ca: certificates.read('ca.pem'), headers })
+  );
+  /** Requests that are open until they are told to leave: one waits for a worker, one through the edge for a job, one does not read its answer. */
+  const keepWaiting = async (): Promise<() => void> => {
+    const { id } = await jobs.runSync({ mode: 'big', length: LENGTH });
+    const options = { headers, agent: false };
+    const open = [
+      throughEdge(`/v2/${held.id}/status-sync/${await held.run({})}?wait=240000`),
+      httpGet(`${system.url}/v2/${await lbEndpoint(system, { workersMax: 0 })}/x`, options),
+      httpGet(`${system.url}/v2/${jobs.id}/status/${id}`, options),
+    ];
+    for (const each of open) each.on('error', () => undefined);
+    const [answer] = await once(open[2]!, 'response') as [IncomingMessage];
+    answer.on('error', () => undefined);
+    return () => { for (const each of open) each.destroy(); };
+  };
+  /** All that the dashboards show and that need not go wrong for that. */
   const happen = async (): Promise<void> => {
-    const request = get(through, { ca: certificates.read('ca.pem'), headers: { authorization: `Bearer ${system.key}` } });
-    const [answer] = await once(request, 'response') as [IncomingMessage];
+    const [answer] = await once(throughEdge(`/v2/${jobs.id}/health`), 'response') as [IncomingMessage];
     t.equal(answer.resume().statusCode, 200, 'a request through the edge');
     await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }, { webhook: hooks.url('told') }));
+    await jobs.settled(await jobs.run({ mode: 'odd', kind: 'error' }));
     await t.rejects(call(system.clients.endpoints, 'getEndpoint', { id: 'nosuch' }, system.key));
     for (let more = 0; more < 3; more += 1) await system.request('POST', `/v2/${refused}/purge-queue`);
     for (let more = 0; more < 2; more += 1) await held.run({ mode: 'until', file: files.path('done') });
@@ -107,19 +140,29 @@ t.test('the dashboard', { timeout: 240_000, skip: whyNoPromtool() || skipWithout
   }, system.key);
   await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
 
-  for (const { title, targets } of (JSON.parse(readFileSync(join(deploy, 'grafana/slipway.json'), 'utf8')) as Dashboard).panels) {
-    for (const { expr } of targets) {
-      const { status, error } = await ask(expr);
+  // A worker that crashed with its job.
+  await jobs.settled(await jobs.run({ mode: 'exit', once: files.path('crashed') }), 60_000);
+  const leave = await keepWaiting();
+
+  for (const { panels, variables } of dashboards()) {
+    const [, metric] = /^label_values\((\w+), endpoint\)$/.exec(variables.find(({ name }) => name === 'endpoint')!.definition!)!;
+    const endpoints = await fetch(`http://${listen}/api/v1/label/endpoint/values?match[]=${metric}`).then((answer) => answer.json()) as { data: string[] };
+    t.ok(endpoints.data.includes(jobs.id) && endpoints.data.includes(held.id), 'the endpoints to choose from');
+    for (const { title, expr } of panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr })))) {
+      const ofAll = expr.replaceAll('$endpoint', '.*');
+      const { status, error } = await ask(ofAll);
       t.equal(status, 'success', `${title}: ${error ?? ''}`);
       const isThere = (value: number): boolean => value > 0 || NOTHING.has(title);
       const values = async (): Promise<number[] | false> => {
-        const found = (await numbers(expr)).filter(isThere);
+        const found = (await numbers(ofAll)).filter(isThere);
         return found.length > 0 && found;
       };
-      const found = await waitFor(`${title}: ${expr}`, values).catch(() => []);
-      t.ok(found.length > 0, `${title}: ${expr} is ${found.join(', ')}`);
+      const found = await waitFor(`${title}: ${ofAll}`, values).catch(() => []);
+      t.ok(found.length > 0, `${title}: ${ofAll} is ${found.join(', ')}`);
+      if (ofAll !== expr) t.same((await ask(expr.replaceAll('$endpoint', 'another'))).data.result, [], `${title}: only of endpoints that were chosen`);
     }
   }
+  leave();
   files.open('done');
   t.equal(await count('ALERTS{alertstate="firing"}'), 0, 'nothing is wrong');
   const rules = await (await fetch(`http://${listen}/api/v1/rules`)).json() as { data: { groups: { rules: { name: string; health: string }[] }[] } };
