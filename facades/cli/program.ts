@@ -7,6 +7,7 @@ import { addAgent } from './agent/agent.ts';
 import type { Cli } from './cli.ts';
 import type { TargetOptions } from './target.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
+import { addTimes } from './endpoints/times.ts';
 import { addWhy } from './endpoints/why.ts';
 import { addJobs } from './jobs/jobs.ts';
 import { addAccounts } from './keys/accounts.ts';
@@ -25,8 +26,8 @@ import { addVolumes } from './volumes/volumes.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
-  addJobs, addEndpoints, addWhy, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods, addVolumes, addRegistryAuths, addKeys,
-  addAccounts, addUsage, addAudit,
+  addJobs, addEndpoints, addWhy, addTimes, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods, addVolumes, addRegistryAuths,
+  addKeys, addAccounts, addUsage, addAudit,
 ];
 
 const HELP = `

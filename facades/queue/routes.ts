@@ -18,6 +18,7 @@ import { runsync } from './runsync.ts';
 import { statusSync } from './status-sync.ts';
 import { status } from './status.ts';
 import { stream } from './stream.ts';
+import { times } from './times.ts';
 
 interface QueueRoute extends Partial<GateRule> {
   method: HTTPMethods[];
@@ -43,6 +44,7 @@ const ROUTES: readonly QueueRoute[] = [
   { method: ['GET'], path: '/explain/:jobId', operation: 'requests', handler: explainJob },
   { method: ['GET'], path: '/logs/:jobId', operation: 'logs', handler: logs },
   { method: ['GET'], path: '/metrics', operation: 'requests', handler: metrics },
+  { method: ['GET'], path: '/times', operation: 'requests', handler: times },
   { method: ['GET'], path: '/requests', operation: 'requests', handler: requests },
 ];
 
