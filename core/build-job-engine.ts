@@ -1,4 +1,5 @@
 /** Builds the job engine of a replica: its use cases, its duties and the notices between replicas, wired by hand. */
+import type { Job } from './domain/job.ts';
 import { s3ConfigIdentity } from './domain/sealed-identity.ts';
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { DeadlineEnforcer } from './duties/deadline-enforcer.ts';
@@ -98,6 +99,10 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
   const shared = buildShared(options);
   const attempts = buildAttemptCalls(shared);
   const deletes = new DeleteJobs(shared);
+  const timedOut = (job: Job): void => {
+    shared.traffic.timedOut(job.endpointId);
+    shared.onFinal(job);
+  };
   return {
     calls: buildJobCalls(shared, deletes),
     attempts,
@@ -108,7 +113,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       shared.waits.service,
       new QueueWatcher(shared),
       new TrafficWriter(shared),
-      new DeadlineEnforcer({ ...shared, duty: duties.of('deadlines') }),
+      new DeadlineEnforcer({ ...shared, onFinal: timedOut, duty: duties.of('deadlines') }),
       new ExpiryReaper({ ...shared, duty: duties.of('expiry') }),
       new QueueRecounter({ ...shared, duty: duties.of('counts') }),
       new DecisionReaper({ ...shared, duty: duties.of('decisions') }),

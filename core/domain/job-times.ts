@@ -1,4 +1,4 @@
-/** How long jobs of an endpoint waited and ran, from the histograms of its traffic. Pure. */
+/** How long jobs of an endpoint waited and ran, and how many came and ended, from its traffic. Pure. */
 import { invalid } from './fields.ts';
 import { TRAFFIC_KEPT_HOURS, TRAFFIC_SPAN_MS, addHistogram, quantileOf } from './traffic.ts';
 import type { Histogram } from './traffic.ts';
@@ -18,9 +18,17 @@ export interface Percentiles {
   p99Ms: number;
 }
 
-/** What was counted from a moment on, for a step. */
-export interface TimesCounted {
+/** Jobs that came and ended in a stretch of time. */
+export interface JobRates {
   startMs: number;
+  arrived: number;
+  completed: number;
+  /** Those that timed out included. */
+  failed: number;
+}
+
+/** What was counted from a moment on, for a step. */
+export interface TimesCounted extends JobRates {
   waits: Histogram;
   executions: Histogram;
 }
@@ -38,17 +46,20 @@ export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
   return { spanMs: wanted, stepMs: Math.ceil(wanted / STEPS / TRAFFIC_SPAN_MS) * TRAFFIC_SPAN_MS };
 }
 
-/** Each step, and all of them together. */
-export function jobTimes(steps: readonly TimesCounted[], sinceMs: number): { total: JobTimes; steps: JobTimes[] } {
+/** Each step in which an execution ended, all of them together, and what came and ended in each in which anything did. */
+export function jobTimes(steps: readonly TimesCounted[], sinceMs: number): { total: JobTimes; steps: JobTimes[]; rates: JobRates[] } {
   const total = { startMs: sinceMs, waits: [] as number[], executions: [] as number[] };
   for (const { waits, executions } of steps) {
     addHistogram(total.waits, waits);
     addHistogram(total.executions, executions);
   }
-  return { total: timesOf(total), steps: steps.map(timesOf) };
+  return {
+    total: timesOf(total), steps: steps.map(timesOf).filter(({ execution }) => execution.count > 0),
+    rates: steps.map(({ startMs, arrived, completed, failed }) => ({ startMs, arrived, completed, failed })),
+  };
 }
 
-function timesOf({ startMs, waits, executions }: TimesCounted): JobTimes {
+function timesOf({ startMs, waits, executions }: Pick<TimesCounted, 'startMs' | 'waits' | 'executions'>): JobTimes {
   return { startMs, delay: percentilesOf(waits), execution: percentilesOf(executions) };
 }
 

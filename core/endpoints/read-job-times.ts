@@ -1,12 +1,13 @@
-/** How long jobs of an endpoint waited and ran lately: read from what was written down of its traffic, which does not grow with its jobs. */
+/** How long jobs of an endpoint waited and ran lately, and how many came and ended: of what was written down of its traffic, which grows with no job. */
 import { jobTimes, stepsOf } from '../domain/job-times.ts';
-import type { JobTimes } from '../domain/job-times.ts';
+import type { JobRates, JobTimes } from '../domain/job-times.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Times in all and by steps. */
 export interface JobTimesAnswer {
   total: JobTimes;
   steps: JobTimes[];
+  rates: JobRates[];
   stepMs: number;
 }
 

@@ -123,9 +123,12 @@ export class SubmitBatch {
   #count(jobs: readonly NewJob[]): void {
     const { meter, traffic, events } = this.#options;
     meter?.submitted(jobs);
-    const normal = jobs.filter(({ lowPriority }) => !lowPriority);
-    for (const { endpointId } of normal) traffic.arrived(endpointId);
-    events.emit('load', [...Map.groupBy(normal, ({ endpointId }) => endpointId)].map(([endpointId, own]) => ({ endpointId, jobs: own.length })));
+    const loads = new Map<string, number>();
+    for (const { endpointId, lowPriority } of jobs) {
+      traffic.arrived(endpointId, lowPriority);
+      if (!lowPriority) loads.set(endpointId, (loads.get(endpointId) ?? 0) + 1);
+    }
+    events.emit('load', [...loads].map(([endpointId, count]) => ({ endpointId, jobs: count })));
   }
 
   #announceQueued(stored: Iterable<StoredJob>): void {

@@ -13,8 +13,11 @@ export function jobTimesHandler(access: Access, stores: Pick<Stores, 'traffic'>,
     getJobTimes: listing(lists, async ({ endpointId, spanMs }, apiKey, enter) => {
       const { accountId } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
       await enter(accountId);
-      const { total, steps, stepMs } = await readJobTimes(stores, endpointId, spanMs);
-      return { total: timesToMessage(total), steps: steps.map(timesToMessage), stepMs };
+      const { total, steps, rates, stepMs } = await readJobTimes(stores, endpointId, spanMs);
+      return {
+        total: timesToMessage(total), steps: steps.map(timesToMessage), stepMs,
+        rates: rates.map(({ startMs, ...counts }) => ({ startTime: new Date(startMs), ...counts })),
+      };
     }),
   };
 }

@@ -12,6 +12,11 @@ const SAMPLES_BYTES_MAX = 4 * 1024 * 1024;
 /** What one replica saw of one endpoint. */
 interface SeenTraffic extends Omit<TrafficSpan, 'endMs' | 'spanMs'> {
   endpointId: string;
+  /** Jobs with low priority that were submitted. */
+  arrivedLow: number;
+  /** Jobs that became COMPLETED, and those that became FAILED or TIMED_OUT. */
+  completed: number;
+  failed: number;
 }
 
 export class TrafficStore {
@@ -24,10 +29,10 @@ export class TrafficStore {
   /** Appends what was seen in the last `spanMs` milliseconds. */
   async append(seen: readonly SeenTraffic[], spanMs: number): Promise<void> {
     await this.#database.sql`
-      INSERT INTO endpoint_traffic (endpoint_id, span_ms, arrived, executed, execution_ms, executions, waits)
-      SELECT s."endpointId", ${spanMs}, s.arrived, s.executed, s."executionMs", s.executions, s.waits
-      FROM jsonb_to_recordset(${JSON.stringify(seen)}::text::jsonb)
-        AS s ("endpointId" text, arrived int, executed int, "executionMs" bigint, executions int[], waits int[])`;
+      INSERT INTO endpoint_traffic (endpoint_id, span_ms, arrived, executed, execution_ms, executions, waits, arrived_low, completed, failed)
+      SELECT s."endpointId", ${spanMs}, s.arrived, s.executed, s."executionMs", s.executions, s.waits, s."arrivedLow", s.completed, s.failed
+      FROM jsonb_to_recordset(${JSON.stringify(seen)}::text::jsonb) AS s ("endpointId" text, arrived int, executed int, "executionMs" bigint,
+        executions int[], waits int[], "arrivedLow" int, completed int, failed int)`;
   }
 
   /** What was recorded of an endpoint in the last so many hours. */
@@ -53,16 +58,20 @@ export class TrafficStore {
     return { spans, decisions, workers, startsMs: facts?.starts ?? [], slots: facts?.slots ?? 1, gpus: facts?.gpus ?? 0 };
   }
 
-  /** How long jobs waited and ran in the last `spanMs` milliseconds, counted by steps that begin at whole multiples of `stepMs`; empty ones are left out. */
+  /**
+   * How long jobs waited and ran in the last `spanMs` milliseconds, and how many came and ended, by steps that begin at whole multiples of `stepMs`;
+   * steps in which nothing went on are left out.
+   */
   async times(endpointId: string, spanMs: number, stepMs: number): Promise<{ sinceMs: number; steps: TimesCounted[] }> {
     const { sql } = this.#database;
     const since = sql`now() - ${spanMs}::float8 * interval '1 ms'`;
     const [now] = await sql<[{ sinceMs: number }]>`SELECT floor(date_part('epoch', ${since}) * 1000) AS "sinceMs"`;
     const steps = await sql<TimesCounted[]>`
       SELECT floor(date_part('epoch', ended_at) * 1000 / ${stepMs}::float8) * ${stepMs}::float8 AS "startMs",
-        ${sql.unsafe(binSums('waits'))} AS waits, ${sql.unsafe(binSums('executions'))} AS executions
-      FROM endpoint_traffic WHERE endpoint_id = ${endpointId} AND ended_at > ${since} AND executed > 0 GROUP BY 1 ORDER BY 1`;
-    return { sinceMs: now.sinceMs, steps: steps.map(({ startMs, waits, executions }) => ({ startMs, waits, executions })) };
+        ${sql.unsafe(binSums('waits'))} AS waits, ${sql.unsafe(binSums('executions'))} AS executions,
+        sum(arrived + arrived_low) AS arrived, sum(completed) AS completed, sum(failed) AS failed
+      FROM endpoint_traffic WHERE endpoint_id = ${endpointId} AND ended_at > ${since} GROUP BY 1 ORDER BY 1`;
+    return { sinceMs: now.sinceMs, steps: [...steps] };
   }
 
   /** Deletes up to `limit` spans that are old. Number of them. */

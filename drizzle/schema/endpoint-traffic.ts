@@ -16,6 +16,11 @@ export const endpointTraffic = pgTable('endpoint_traffic', {
   /** Numbers of executions by length, and of ended jobs without low priority by how long they had waited: core/domain/traffic.ts, Histogram. */
   executions: integer('executions').array().notNull(),
   waits: integer('waits').array().notNull(),
+  /** Jobs with low priority that were submitted. 0 in what a release wrote that did not count them, as the next two. */
+  arrivedLow: integer('arrived_low').notNull().default(0),
+  /** Jobs that became COMPLETED, and those that became FAILED or TIMED_OUT. */
+  completed: integer('completed').notNull().default(0),
+  failed: integer('failed').notNull().default(0),
 }, (t) => [
   index('endpoint_traffic_endpoint_idx').on(t.endpointId, t.endedAt),
   index('endpoint_traffic_ended_idx').on(t.endedAt),

@@ -4,31 +4,46 @@ import { binOf, quantileOf } from '../../../core/domain/traffic.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openStorage } from '../../../core/store/storage.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 
 t.test('jobs and starts are counted', async (t) => {
   const core = await startReplicas(t);
-  await core.joinAgent();
+  await core.joinAgent({
+    capacity: 10,
+    onAssignment: ({ input }) => {
+      const asked = input!.toString();
+      if (asked === '{"hold":true}') return undefined;
+      return asked === '{"fail":true}' ? { kind: OutcomeKind.FAILED, error: 'as asked' } : { kind: OutcomeKind.COMPLETED };
+    },
+  });
   const endpointId = await core.createEndpoint({ workersMin: 1 });
   const jobs = await Promise.all([core.submit(endpointId), core.submit(endpointId), core.submit(endpointId, {}, true)]);
-  for (const { id } of jobs) t.match(await core.wait(endpointId, id), { attempt: 1 });
+  const [failed, held] = [await core.submit(endpointId, { fail: true }), await core.submit(endpointId, { hold: true })];
+  for (const { id } of [...jobs, failed]) t.match(await core.wait(endpointId, id), { attempt: 1 });
+  await waitFor('it to run', async () => (await core.get(endpointId, held.id)).state === JobState.IN_PROGRESS);
+  await core.sql`UPDATE job SET execution_deadline_at = now() WHERE id = ${held.id}`;
+  t.match(await core.wait(endpointId, held.id), { state: JobState.TIMED_OUT });
   const [worker] = await core.sql`SELECT ready_at >= created_at AS started FROM worker WHERE endpoint_id = ${endpointId}`;
   t.same(worker, { started: true });
   await core.replicas[0]!.stop();
   const seen = async () => (await core.sql`
-    SELECT sum(arrived)::int AS arrived, sum(executed)::int AS executed,
+    SELECT sum(arrived)::int AS arrived, sum(arrived_low)::int AS low, sum(executed)::int AS executed,
+      sum(completed)::int AS completed, sum(failed)::int AS failed,
       sum((SELECT sum(n) FROM unnest(executions) n))::int AS executions, sum((SELECT sum(n) FROM unnest(waits) n))::int AS waits
     FROM endpoint_traffic WHERE endpoint_id = ${endpointId}`)[0];
-  t.same(await seen(), { arrived: 2, executed: 3, executions: 3, waits: 2 }, 'the last of it when core stops');
+  t.same(await seen(), { arrived: 4, low: 1, executed: 4, completed: 3, failed: 2, executions: 4, waits: 3 }, 'the last of it when core stops');
   const storage = openStorage(core.url, new Sealer('00'.repeat(32)), createLogger('test', 'silent'));
   t.teardown(() => storage.close());
   t.equal(await storage.stores.traffic.reap(100), 0, 'nothing is old');
   await core.sql`UPDATE endpoint_traffic SET ended_at = ended_at - interval '13 hours'`;
   t.ok(await storage.stores.traffic.reap(100) >= 1);
-  t.same(await seen(), { arrived: null, executed: null, executions: null, waits: null });
+  t.same(await seen(), { arrived: null, low: null, executed: null, completed: null, failed: null, executions: null, waits: null });
 });
 
 t.test('how long jobs waited and ran, in all and by steps', async (t) => {
@@ -67,6 +82,15 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
   t.match([total!.execution!.count, total!.delay!.count], [203, 102]);
   t.equal((await times(60_000)).total!.execution!.count, 3, 'no further back than one asks');
   t.ok((await times(43_200_000)).steps.length === 2);
+  await core.sql`
+    INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, arrived_low, executed, execution_ms, executions, waits, completed, failed)
+    SELECT ${endpointId}, now() - interval '10 minutes', 10000, r.*
+    FROM (VALUES (7, 2, 0, 0, '{}'::int[], '{}'::int[], 5, 1), (1, 0, 0, 0, '{}', '{}', 0, 3)) AS r`;
+  const { rates, steps: still } = await times(3_600_000);
+  t.equal(still.length, 2, 'steps without an execution are no steps of times');
+  t.match(rates.filter(({ arrived }) => arrived > 0).map(({ startTime, ...counts }) => [startTime!.getTime() % 60_000, counts]).at(-1), [
+    0, { arrived: 10, completed: 5, failed: 4 },
+  ]);
   for (const spanMs of [1, 59_999, 43_200_001, -1]) await t.rejects(times(spanMs), /must be from 60000 to 43200000/, String(spanMs));
 });
 

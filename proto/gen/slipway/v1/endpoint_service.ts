@@ -275,6 +275,22 @@ export interface GetJobTimesResponse {
   steps: JobTimes[];
   /** How long a step is, in milliseconds. */
   stepMs: number;
+  /** How many came and ended, by the same steps, the oldest first; those in which nothing did are left out. */
+  rates: JobRates[];
+}
+
+/** Jobs that came and ended in a step of time. */
+export interface JobRates {
+  /** When the step begins. */
+  startTime:
+    | Date
+    | undefined;
+  /** Jobs that were submitted. */
+  arrived: number;
+  /** Jobs that became COMPLETED. */
+  completed: number;
+  /** Jobs that became FAILED or TIMED_OUT. */
+  failed: number;
 }
 
 /** Times of the jobs whose execution ended in a stretch of time, whatever it came to. */
@@ -2051,7 +2067,7 @@ export const GetJobTimesRequest: MessageFns<GetJobTimesRequest> = {
 };
 
 function createBaseGetJobTimesResponse(): GetJobTimesResponse {
-  return { total: undefined, steps: [], stepMs: 0 };
+  return { total: undefined, steps: [], stepMs: 0, rates: [] };
 }
 
 export const GetJobTimesResponse: MessageFns<GetJobTimesResponse> = {
@@ -2064,6 +2080,9 @@ export const GetJobTimesResponse: MessageFns<GetJobTimesResponse> = {
     }
     if (message.stepMs !== 0) {
       writer.uint32(24).int64(message.stepMs);
+    }
+    for (const v of message.rates) {
+      JobRates.encode(v!, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -2105,6 +2124,14 @@ export const GetJobTimesResponse: MessageFns<GetJobTimesResponse> = {
             message.stepMs = longToNumber(reader.int64());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.rates.push(JobRates.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2127,6 +2154,98 @@ export const GetJobTimesResponse: MessageFns<GetJobTimesResponse> = {
       : undefined;
     message.steps = object.steps?.map((e) => JobTimes.fromPartial(e)) || [];
     message.stepMs = object.stepMs ?? 0;
+    message.rates = object.rates?.map((e) => JobRates.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseJobRates(): JobRates {
+  return { startTime: undefined, arrived: 0, completed: 0, failed: 0 };
+}
+
+export const JobRates: MessageFns<JobRates> = {
+  encode(message: JobRates, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(10).fork()).join();
+    }
+    if (message.arrived !== 0) {
+      writer.uint32(16).int64(message.arrived);
+    }
+    if (message.completed !== 0) {
+      writer.uint32(24).int64(message.completed);
+    }
+    if (message.failed !== 0) {
+      writer.uint32(32).int64(message.failed);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobRates {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobRates();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.arrived = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.completed = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.failed = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobRates>): JobRates {
+    return JobRates.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobRates>): JobRates {
+    const message = createBaseJobRates();
+    message.startTime = object.startTime ?? undefined;
+    message.arrived = object.arrived ?? 0;
+    message.completed = object.completed ?? 0;
+    message.failed = object.failed ?? 0;
     return message;
   },
 };
@@ -2433,8 +2552,9 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): WhatIfResponse => WhatIfResponse.decode(value),
   },
   /**
-   * How long its jobs waited and ran in the last minutes to hours, as percentiles, in all and by steps of time. For keys that may read its jobs. Made of
-   * what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth. INVALID_ARGUMENT: span_ms is out of range.
+   * How long its jobs waited and ran in the last minutes to hours, as percentiles, and how many came and ended; in all and by steps of time. For keys
+   * that may read its jobs. Made of what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth.
+   * INVALID_ARGUMENT: span_ms is out of range.
    */
   getJobTimes: {
     path: "/slipway.v1.EndpointService/GetJobTimes" as const,
@@ -2479,8 +2599,9 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
    */
   whatIf: handleUnaryCall<WhatIfRequest, WhatIfResponse>;
   /**
-   * How long its jobs waited and ran in the last minutes to hours, as percentiles, in all and by steps of time. For keys that may read its jobs. Made of
-   * what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth. INVALID_ARGUMENT: span_ms is out of range.
+   * How long its jobs waited and ran in the last minutes to hours, as percentiles, and how many came and ended; in all and by steps of time. For keys
+   * that may read its jobs. Made of what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth.
+   * INVALID_ARGUMENT: span_ms is out of range.
    */
   getJobTimes: handleUnaryCall<GetJobTimesRequest, GetJobTimesResponse>;
 }
@@ -2657,8 +2778,9 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: WhatIfResponse) => void,
   ): ClientUnaryCall;
   /**
-   * How long its jobs waited and ran in the last minutes to hours, as percentiles, in all and by steps of time. For keys that may read its jobs. Made of
-   * what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth. INVALID_ARGUMENT: span_ms is out of range.
+   * How long its jobs waited and ran in the last minutes to hours, as percentiles, and how many came and ended; in all and by steps of time. For keys
+   * that may read its jobs. Made of what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth.
+   * INVALID_ARGUMENT: span_ms is out of range.
    */
   getJobTimes(
     request: GetJobTimesRequest,
