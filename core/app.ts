@@ -10,6 +10,7 @@ import { EdgeServiceService } from '../proto/gen/slipway/v1/edge_service.ts';
 import { EndpointServiceService } from '../proto/gen/slipway/v1/endpoint_service.ts';
 import { MachineServiceService } from '../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceService } from '../proto/gen/slipway/v1/pod_service.ts';
+import { ProblemServiceService } from '../proto/gen/slipway/v1/problem_service.ts';
 import { RegistryAuthServiceService } from '../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceService } from '../proto/gen/slipway/v1/usage_service.ts';
@@ -52,6 +53,7 @@ import { podHandlers } from './rpc/pod-handlers.ts';
 import { coreMetrics } from './metrics/core-metrics.ts';
 
 import { addReflection } from './rpc/reflection.ts';
+import { problemHandlers } from './rpc/problem-handlers.ts';
 import { registryAuthHandlers } from './rpc/registry-auth-handlers.ts';
 import { RpcServer } from './rpc/server.ts';
 import { templateHandlers } from './rpc/template-handlers.ts';
@@ -66,6 +68,7 @@ import { MetricsServer } from './runtime/metrics-server.ts';
 import { Sealer } from './runtime/seal.ts';
 import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
+import { Problems } from './reports/problems.ts';
 import { UsageTurns } from './reports/usage-turns.ts';
 import { openStorage } from './store/storage.ts';
 import type { Storage } from './store/storage.ts';
@@ -152,6 +155,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const jobs = createJobHandlers({ ...jobCalls, clock, logger });
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new PageBudget(budgets), logger };
+  const problems = new Problems({ stores, cannotRun: context.cannotRun, refusals: parts.refusals, clock });
   const rate = new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
@@ -171,6 +175,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [RegistryAuthServiceService, rate.limit(registryAuthHandlers(access, {
         registryAuths: stores.registryAuths, random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
       }, lists))],
+      [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
       [AuditServiceService, rate.limit(auditHandlers(access, stores.audit, logger))],
       [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, ...lists }))],
       [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],

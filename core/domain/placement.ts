@@ -93,14 +93,28 @@ export function cannotRun(machines: readonly PlacementMachine[], request: Placem
   return refusalForGood(answers, needed, machines.length > 0);
 }
 
+/** The same for many requests: those that are alike are looked at once. */
+export function cannotRunOf(machines: readonly PlacementMachine[]): (request: PlacementRequest) => PlacementRefusal | undefined {
+  const known = new Map<string, PlacementRefusal | undefined>();
+  return (request) => {
+    const key = alikeKey(request);
+    if (!known.has(key)) known.set(key, cannotRun(machines, request));
+    return known.get(key);
+  };
+}
+
+/** What lasting answers of machines depend on. */
+function alikeKey({ imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds }: PlacementRequest): string {
+  return JSON.stringify([imageName === '', gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds]);
+}
+
 /** Whether one of all machines could take a worker some time. Answers of machines that are alike are kept, and so are those of requests that are. */
 export function runsWhere(all: readonly PlacementMachine[]): (machine: PlacementMachine, request: PlacementRequest) => boolean {
   const facts = new Map(all.map((machine) => [machine, lastingFacts(machine)]));
   const needs = new WeakMap<PlacementRequest, { needed: PlacementRequest; answers: Map<string, boolean> }>();
   const alike = new Map<string, { needed: PlacementRequest; answers: Map<string, boolean> }>();
   const needOf = (request: PlacementRequest) => {
-    const { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds } = request;
-    const key = JSON.stringify([imageName === '', gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds]);
+    const key = alikeKey(request);
     const need = alike.get(key) ?? { needed: onMachines(all, request), answers: new Map<string, boolean>() };
     alike.set(key, need);
     needs.set(request, need);

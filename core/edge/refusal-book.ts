@@ -36,8 +36,21 @@ export class RefusalBook {
 
   /** What bound requests to an endpoint of an account. */
   of(accountId: string, endpointId: string): ScaleLimit[] {
-    const names = [endpointName(endpointId), accountName(accountId)];
-    return names.flatMap((name) => [...this.#entries.get(name)?.values() ?? []]).map((refused) => refusedLimit(refused, this.#windowSeconds));
+    return [...this.ofEndpoint(endpointId), ...this.ofAccount(accountId)];
+  }
+
+  /** What bound requests to an endpoint by limits of its own. */
+  ofEndpoint(endpointId: string): ScaleLimit[] {
+    return this.#told(endpointName(endpointId));
+  }
+
+  /** What bound requests to all endpoints of an account. */
+  ofAccount(accountId: string): ScaleLimit[] {
+    return this.#told(accountName(accountId));
+  }
+
+  #told(name: string): ScaleLimit[] {
+    return [...this.#entries.get(name)?.values() ?? []].map((refused) => refusedLimit(refused, this.#windowSeconds));
   }
 }
 

@@ -1,5 +1,5 @@
 /** Tells which endpoints no machine could ever take, and why: at once, before a first job waits for a worker. */
-import { cannotRun } from '../domain/placement.ts';
+import { cannotRunOf } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -24,8 +24,9 @@ export class CannotRun {
   async of(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
     if (endpointIds.length === 0) return new Map();
     const [machines, requests] = await Promise.all([this.#look(FRESH_MS), this.#stores.scales.requestsOf(endpointIds)]);
+    const cannotRun = cannotRunOf(machines);
     return new Map(requests.flatMap((request) => {
-      const refusal = cannotRun(machines, request);
+      const refusal = cannotRun(request);
       return refusal ? [[request.id, refusal] as const] : [];
     }));
   }

@@ -9,6 +9,7 @@ const LARGE_INDEXES: Record<string, string> = {
   job_running_since_idx: "job (endpoint_id, started_at) WHERE state = 'IN_PROGRESS'",
   job_machine_since_idx: "job (machine_id, started_at) WHERE state = 'IN_PROGRESS'",
   job_finished_idx: 'job (endpoint_id, state, position) WHERE finished_at IS NOT NULL',
+  webhook_result_given_up_idx: 'webhook_result (endpoint_id, ended_at) WHERE NOT delivered',
 };
 
 /** Those that another replaced; a release that still knows them uses that one. */
@@ -18,7 +19,8 @@ const REPLACED = ['job_running_idx', 'job_machine_idx'];
 export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {
   for (const [name, definition] of Object.entries(LARGE_INDEXES)) {
     const [row] = await sql<{ wanted: boolean }[]>`
-      SELECT to_regclass('job') IS NOT NULL AND NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${name}) AND indisvalid) AS wanted`;
+      SELECT to_regclass(${definition.split(' ')[0]!}) IS NOT NULL
+        AND NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${name}) AND indisvalid) AS wanted`;
     if (!row!.wanted) continue;
     logger.info({ index: name }, 'building an index');
     await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql(name)}`;

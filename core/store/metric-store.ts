@@ -1,7 +1,8 @@
 /** What metrics say of everything that there is, in two statements however much that is: as of now, the same at every replica. */
 import { hearTurns } from './database.ts';
-import type { Database, Fragment, Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
+import { oldestWaitMs } from './queue-age.ts';
 import type { RunningJobs } from './running-jobs.ts';
 
 /** What there is. */
@@ -70,10 +71,8 @@ export class MetricStore {
         WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now()
       )
       SELECT (
-        SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'queued', greatest(t.queued, 0) + coalesce(d.waiting, 0), 'oldestWaitMs', CASE
-            WHEN t.queued > 0 THEN coalesce(greatest(extract(epoch FROM now() - coalesce(${first(this.#hot, false, this.#hot`t.claimed_to`)},
-              ${first(this.#hot, false, this.#hot`0`)}, ${first(this.#hot, true, this.#hot`0`)})) * 1000, 0)::bigint, 0) ELSE 0 END,
-          'inProgress', coalesce(d.in_flight, 0), 'workers', coalesce(w.states, '{}'))), '[]')
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'queued', greatest(t.queued, 0) + coalesce(d.waiting, 0), 'oldestWaitMs',
+          ${oldestWaitMs(this.#hot)}, 'inProgress', coalesce(d.in_flight, 0), 'workers', coalesce(w.states, '{}'))), '[]')
         FROM endpoint e
         CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to
           FROM endpoint_tally WHERE endpoint_id = e.id) AS t
@@ -93,10 +92,4 @@ export class MetricStore {
     const heldOf = (id: string): number => (held.get(id) ?? []).reduce((sum, worker) => sum + worker.held, 0);
     return { machines, endpoints: endpoints.map((endpoint) => ({ ...endpoint, inProgress: endpoint.inProgress + heldOf(endpoint.id) })) };
   }
-}
-
-/** When the first job of a queue after a position was submitted. */
-function first(hot: Sql, lowPriority: boolean, after: Fragment) {
-  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = ${hot.unsafe(String(lowPriority))}
-    AND position > ${after} ORDER BY position LIMIT 1)`;
 }

@@ -33,6 +33,7 @@ import { PodReportStore } from './pod-report-store.ts';
 import { PodStore } from './pod-store.ts';
 import { PodViewStore } from './pod-view-store.ts';
 import { PriceStore } from './price-store.ts';
+import { ProblemStore } from './problem-store.ts';
 import { RegistryAuthStore } from './registry-auth-store.ts';
 import { ReleaseStore } from './release-store.ts';
 import { ExplainStore } from './explain-store.ts';
@@ -74,7 +75,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     registryAuths: new RegistryAuthStore(database), machines: new MachineStore(database), workers: new WorkerStore(database, sealer),
     scales: new ScaleStore(database, running), explains: new ExplainStore(database, running), traffic: new TrafficStore(database),
     images: new ImageStore(database), pods: new PodStore(database, sealer), podViews: new PodViewStore(database, sealer),
-    podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), usage: new UsageStore(database),
+    podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), problems: new ProblemStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
     metrics: new MetricStore(database, running), running,

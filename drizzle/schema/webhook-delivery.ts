@@ -44,4 +44,7 @@ export const webhookResult = pgTable('webhook_result', {
   lastError: text('last_error').notNull(),
   redrives: integer('redrives').notNull(),
   endedAt: instant('ended_at').notNull().defaultNow(),
-}, (t) => [primaryKey({ columns: [t.endpointId, t.jobId, t.id] })]);
+}, (t) => [
+  primaryKey({ columns: [t.endpointId, t.jobId, t.id] }),
+  index('webhook_result_given_up_idx').on(t.endpointId, t.endedAt).where(sql`NOT delivered`),
+]);

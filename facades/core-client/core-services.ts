@@ -8,6 +8,7 @@ import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_servi
 import type { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
+import { ProblemServiceClient } from '../../proto/gen/slipway/v1/problem_service.ts';
 import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
@@ -32,6 +33,7 @@ export class CoreServices extends BaseService {
   readonly usage: ServiceCalls<UsageServiceClient>;
   readonly catalog: ServiceCalls<CatalogServiceClient>;
   readonly audit: ServiceCalls<AuditServiceClient>;
+  readonly problems: ServiceCalls<ProblemServiceClient>;
   readonly #parts: ReplicaParts;
   readonly #all: ServiceCalls<Client>[] = [];
 
@@ -50,6 +52,7 @@ export class CoreServices extends BaseService {
     this.usage = this.callsOf(UsageServiceClient);
     this.catalog = this.callsOf(CatalogServiceClient);
     this.audit = this.callsOf(AuditServiceClient);
+    this.problems = this.callsOf(ProblemServiceClient);
   }
 
   /** Calls by a client of one's own making, for instance one that knows the contract at run time only. */

@@ -7,6 +7,7 @@ import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_servi
 import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
+import { ProblemServiceClient } from '../../proto/gen/slipway/v1/problem_service.ts';
 import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
@@ -31,6 +32,7 @@ export function grpcClients(address: string, transport: Transport = systemTransp
     usage: open(UsageServiceClient),
     catalog: open(CatalogServiceClient),
     audit: open(AuditServiceClient),
+    problems: open(ProblemServiceClient),
   };
   return { ...clients, close: () => { for (const client of Object.values(clients)) (client as Client).close(); } };
 }

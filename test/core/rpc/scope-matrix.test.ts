@@ -223,6 +223,8 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['CatalogService/ListGpuPools', 'everybody: read', plain()],
   ['CatalogService/ListDataCenters', 'everybody: read', plain()],
   ['AuditService/ListAuditEvents', 'owner or operator', plain()],
+  ['ProblemService/ListProblems', 'everybody: read', plain()],
+  ['ProblemService/ListProblems', 'endpoint: read', () => about(served, { endpointId: served })],
   ['MachineService/ListMachines', 'operator', plain()],
   ['MachineService/ForgetMachine', 'operator', async () => ({ request: { id: await newMachine() } })],
   ['MachineService/CordonMachine', 'operator', async () => ({ request: { id: await newMachine(), cordoned: true } })],

@@ -1,0 +1,64 @@
+/** Tells what is wrong with all of an account, or with all that there is; read at most once a second of each, however often it is asked. */
+import { problemsOf } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
+import type { PlacementRefusal } from '../domain/placement-refusal.ts';
+import type { ScaleLimit } from '../domain/scale-target.ts';
+import { boundedCache } from '../runtime/bounded-cache.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Stores } from '../store/storage.ts';
+
+/** What was found is told again for so many milliseconds, or ten times as long as finding it took, up to the other. */
+const FRESH_MS = 1_000;
+const FRESH_MS_MAX = 10_000;
+const ACCOUNTS_MAX = 1_000;
+
+/** What finding needs. */
+export interface ProblemsOptions {
+  stores: Pick<Stores, 'problems'>;
+  cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, PlacementRefusal>> };
+  /** Requests that rate limits refused lately. */
+  refusals: { ofEndpoint(endpointId: string): ScaleLimit[]; ofAccount(accountId: string): ScaleLimit[] };
+  clock: Clock;
+}
+
+interface Entry {
+  found: Promise<Problem[]>;
+  usableUntilMs: number;
+}
+
+export class Problems {
+  readonly #options: ProblemsOptions;
+  readonly #entries = boundedCache<string, Entry>(ACCOUNTS_MAX);
+
+  constructor(options: ProblemsOptions) {
+    this.#options = options;
+  }
+
+  /** The worst first. `accountId`: empty for the operator, who is told of all accounts and of machines, by name. */
+  list(accountId: string): Promise<Problem[]> {
+    const { clock } = this.#options;
+    const known = this.#entries.get(accountId);
+    const startedAtMs = clock.monotonicMs();
+    if (known && startedAtMs < known.usableUntilMs) return known.found;
+    const entry: Entry = { found: this.#find(accountId), usableUntilMs: Infinity };
+    this.#entries.set(accountId, entry);
+    entry.found.then(() => {
+      const nowMs = clock.monotonicMs();
+      entry.usableUntilMs = nowMs + Math.min(Math.max(FRESH_MS, (nowMs - startedAtMs) * 10), FRESH_MS_MAX);
+    }, () => { this.#entries.delete(accountId); });
+    return entry.found;
+  }
+
+  async #find(accountId: string): Promise<Problem[]> {
+    const { stores: { problems }, cannotRun, refusals } = this.#options;
+    const operator = accountId === '';
+    // One after the other: nobody waits for this, and others want the connections.
+    const endpoints = await problems.endpoints(accountId);
+    return problemsOf({
+      endpoints, cannotRun: await cannotRun.of(endpoints.map(({ id }) => id)), throttled: await problems.throttled(accountId),
+      crashed: await problems.crashed(accountId), queues: await problems.queues(accountId), givenUp: await problems.givenUp(accountId),
+      pods: await problems.failedPods(accountId), machines: operator ? await problems.machines() : [],
+      refusedAt: (id) => refusals.ofEndpoint(id), refusedOf: (id) => refusals.ofAccount(id),
+    }, operator);
+  }
+}
