@@ -60,6 +60,8 @@ export interface LostAttempt {
   exitCode: number | null;
   /** How its worker ended, with its last lines. Empty: not known. */
   reason: string;
+  /** Undefined: not known. */
+  startedAt: Date | undefined;
   lostAt: Date;
 }
 
@@ -75,6 +77,10 @@ export interface AttemptExplanation {
   /** For the operator alone. */
   machine: string;
   lostAt: Date | undefined;
+  /** Undefined: not known. */
+  startedAt: Date | undefined;
+  /** Undefined: it goes on, or not known. */
+  endedAt: Date | undefined;
 }
 
 /** Jobs that wait, and what bounds them. */
@@ -113,6 +119,9 @@ export interface ExplainedJob {
   retries: number;
   workerId: string;
   error: string;
+  /** Of the latest attempt; undefined while the job waits. */
+  startedAt: Date | undefined;
+  finishedAt: Date | undefined;
 }
 
 /** Jobs ahead of one are counted no further. */

@@ -37,7 +37,8 @@ export function jobExplanationToMessage({ job, summary, attempts, endpoint }: Jo
   const { id, state, lowPriority, queuePosition, waitedMs, attempt, retries } = job;
   return {
     jobId: id, summary, state: STATE_TO_WIRE[state], queuePosition, lowPriority, waitedMs, attempt, lostAttempts: retries,
-    attempts: attempts.map(({ exitCode, lostAt, ...each }) => ({ ...each, exitCode: exitCode ?? undefined, lostTime: lostAt })),
+    attempts: attempts.map(({ exitCode, lostAt, startedAt, endedAt, ...each }) => (
+      { ...each, exitCode: exitCode ?? undefined, lostTime: lostAt, startTime: startedAt, endTime: endedAt })),
     endpoint: endpoint && endpointExplanationToMessage(endpoint),
   };
 }

@@ -38,6 +38,8 @@ interface JobPlaceRow {
   worker_id: string | null;
   error: string | null;
   waited_ms: number;
+  started_ms: number | null;
+  finished_ms: number | null;
   ahead: number;
 }
 
@@ -119,12 +121,18 @@ export class ExplainStore {
       SELECT j.id, j.state, j.low_priority, j.attempt, j.retries, j.worker_id,
         (SELECT left(o.error, 1000) FROM job_output o WHERE o.endpoint_id = j.endpoint_id AND o.job_id = j.id) AS error,
         (extract(epoch FROM coalesce(j.started_at, j.finished_at, now()) - j.submitted_at) * 1000)::bigint AS waited_ms,
+        (extract(epoch FROM j.started_at) * 1000)::bigint AS started_ms, (extract(epoch FROM j.finished_at) * 1000)::bigint AS finished_ms,
         (SELECT count(*) FROM (SELECT FROM job a WHERE a.endpoint_id = j.endpoint_id AND a.state = 'IN_QUEUE'
           AND (a.low_priority, a.position) < (j.low_priority, j.position) ORDER BY a.low_priority, a.position LIMIT ${JOBS_AHEAD_MAX}) q) AS ahead
       FROM job j WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(hot)}`;
     return row && {
       id: row.id, state: row.state, lowPriority: row.low_priority, queuePosition: row.state === 'IN_QUEUE' ? row.ahead + 1 : 0,
       waitedMs: Math.max(row.waited_ms, 0), attempt: row.attempt, retries: row.retries, workerId: row.worker_id ?? '', error: row.error ?? '',
+      startedAt: dateOf(row.started_ms), finishedAt: dateOf(row.finished_ms),
     };
   }
+}
+
+function dateOf(ms: number | null): Date | undefined {
+  return ms === null ? undefined : new Date(ms);
 }

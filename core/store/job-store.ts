@@ -4,6 +4,7 @@ import type { Job, JobKey } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
 import { listJobs } from './job-list.ts';
 import type { JobListPage, JobListRequest } from './job-list.ts';
+import { rememberedOfUser } from './lost-attempt-rows.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
@@ -85,7 +86,10 @@ export class JobStore {
     return row && { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
   }
 
-  /** Queues a failed or timed-out job again, at the end. Its output, chunks and stream place are removed. Undefined: it is in no such state. */
+  /**
+   * Queues a failed or timed-out job again, at the end. Its output, chunks and stream place are removed; its attempt is remembered. Undefined: it is in no
+   * such state.
+   */
   async retry(key: JobKey): Promise<{ job: Job; position: number } | undefined> {
     const [row] = await this.#hot<(JobRow & { position: number })[]>`
       WITH moved AS (
@@ -93,7 +97,7 @@ export class JobStore {
           machine_id = NULL, worker_id = NULL, expires_at = j.ttl_deadline_at
         WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('retry'))}::text[]) AND ${isLive(this.#hot)}
         RETURNING ${jobColumns(this.#hot)}, j.position, j.low_priority
-      ), outputs AS (
+      ), ${rememberedOfUser(this.#hot)}, outputs AS (
         DELETE FROM job_output t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
       ), chunks AS (
         DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id

@@ -4,7 +4,7 @@
  */
 import type { LostAttempt } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
-import type { Sql, Statement } from './database.ts';
+import type { Fragment, Sql, Statement } from './database.ts';
 import { textArray } from './pack.ts';
 
 /** Attempts of one job that are remembered: those of its last so many numbers. */
@@ -12,17 +12,39 @@ export const LOST_KEPT = 20;
 const CAUSE_LENGTH_MAX = 1_000;
 
 /** Remembers the attempts among `moved` (core/store/consequences.ts) that are to be, as further WITH items (starting with a comma). */
-export function remembered(sql: Sql) {
+export function remembered(sql: Sql): Fragment {
   return sql`, remembered AS (
-      INSERT INTO lost_attempt (endpoint_id, job_id, attempt, worker_id, machine_id, cause, exit_code, worker_reason)
+      INSERT INTO lost_attempt (endpoint_id, job_id, attempt, worker_id, machine_id, cause, started_at, exit_code, worker_reason)
       SELECT m.endpoint_id, m.id, m.attempt, m.worker_id, m.machine_id, left(m.error, ${CAUSE_LENGTH_MAX}::int),
+        (SELECT b.started_at FROM ${before(sql)}),
         (SELECT w.exit_code FROM worker w WHERE w.id = ANY(ARRAY[m.worker_id])),
         coalesce((SELECT w.reason FROM worker w WHERE w.id = ANY(ARRAY[m.worker_id]) AND w.state IN ('UNHEALTHY', 'STOPPED')), '')
       FROM moved m WHERE m.remembered = 'ALWAYS' OR (m.remembered = 'IF_TRIED_AGAIN' AND m.state = 'IN_QUEUE')
       ON CONFLICT DO NOTHING
-    ), forgotten AS (
+    ), ${forgotten(sql, sql`m.remembered <> ''`)}`;
+}
+
+/** Remembers the ended attempts of jobs in `moved` that their user tries again, as WITH items. Those that were lost are remembered already. */
+export function rememberedOfUser(sql: Sql): Fragment {
+  return sql`remembered AS (
+      INSERT INTO lost_attempt (endpoint_id, job_id, attempt, worker_id, machine_id, cause, started_at, lost_at)
+      SELECT b.endpoint_id, b.id, b.attempt, b.worker_id, coalesce(b.machine_id, ''),
+        coalesce((SELECT left(o.error, ${CAUSE_LENGTH_MAX}::int) FROM job_output o WHERE o.endpoint_id = ANY(ARRAY[b.endpoint_id]) AND o.job_id = b.id), ''),
+        b.started_at, b.finished_at
+      FROM moved m CROSS JOIN LATERAL (SELECT b.* FROM ${before(sql)}) b WHERE b.worker_id IS NOT NULL AND b.finished_at IS NOT NULL
+      ON CONFLICT DO NOTHING
+    ), ${forgotten(sql, sql`true`)}`;
+}
+
+/** The job of `m` before the statement changed it, which is what the statement sees; none when somebody else had just changed it. */
+function before(sql: Sql): Fragment {
+  return sql`job b WHERE b.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND b.id = m.id AND b.attempt = m.attempt`;
+}
+
+function forgotten(sql: Sql, which: Fragment): Fragment {
+  return sql`forgotten AS (
       DELETE FROM lost_attempt l USING moved m
-      WHERE m.remembered <> '' AND l.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND l.job_id = m.id AND l.attempt <= m.attempt - ${LOST_KEPT}::int
+      WHERE ${which} AND l.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND l.job_id = m.id AND l.attempt <= m.attempt - ${LOST_KEPT}::int
     )`;
 }
 
@@ -45,10 +67,13 @@ export async function forgetAttempts(sql: Sql, jobs: readonly { endpoint_id: str
 
 /** The latest first. */
 export async function readLostAttempts(sql: Sql, { endpointId, jobId }: JobKey): Promise<LostAttempt[]> {
-  const rows = await sql<(Omit<LostAttempt, 'lostAt'> & { lostAtMs: number })[]>`
+  const rows = await sql<(Omit<LostAttempt, 'startedAt' | 'lostAt'> & { startedAtMs: number | null; lostAtMs: number })[]>`
     SELECT l.attempt, l.worker_id AS "workerId", coalesce(m.name, l.machine_id) AS machine, l.cause, coalesce(l.exit_code, w.exit_code) AS "exitCode",
-      coalesce(nullif(l.worker_reason, ''), w.reason, '') AS reason, (extract(epoch FROM l.lost_at) * 1000)::bigint AS "lostAtMs"
+      coalesce(nullif(l.worker_reason, ''), w.reason, '') AS reason,
+      (extract(epoch FROM l.started_at) * 1000)::bigint AS "startedAtMs", (extract(epoch FROM l.lost_at) * 1000)::bigint AS "lostAtMs"
     FROM lost_attempt l LEFT JOIN machine m ON m.id = l.machine_id LEFT JOIN worker w ON w.id = l.worker_id AND w.state IN ('UNHEALTHY', 'STOPPED')
     WHERE l.endpoint_id = ${endpointId} AND l.job_id = ${jobId} ORDER BY l.attempt DESC`;
-  return rows.map(({ lostAtMs, ...row }) => ({ ...row, lostAt: new Date(lostAtMs) }));
+  return rows.map(({ startedAtMs, lostAtMs, ...row }) => ({
+    ...row, startedAt: startedAtMs === null ? undefined : new Date(startedAtMs), lostAt: new Date(lostAtMs),
+  }));
 }

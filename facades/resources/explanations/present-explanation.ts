@@ -26,9 +26,10 @@ export function jobExplanationRecord({ state, endpoint, attempts, ...explanation
   return { ...explanation, state: name, attempts: attempts.map(attemptRecord), ...(endpoint ? { endpoint: endpointExplanationRecord(endpoint) } : {}) };
 }
 
-function attemptRecord({ cause, machine, lostTime, ...attempt }: AttemptExplanation) {
+function attemptRecord({ cause, machine, lostTime, startTime, endTime, ...attempt }: AttemptExplanation) {
   const lost = lostTime ? { lostAt: lostTime.toISOString(), cause } : {};
-  return { ...attempt, ...lost, ...(machine === '' ? {} : { machine }) };
+  const times = { ...(startTime ? { startedAt: startTime.toISOString() } : {}), ...(endTime ? { endedAt: endTime.toISOString() } : {}) };
+  return { ...attempt, ...times, ...lost, ...(machine === '' ? {} : { machine }) };
 }
 
 function workerRecord({ change, ...worker }: WorkerExplanation) {

@@ -118,6 +118,10 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
       ...(second!.workerId !== first!.workerId && { exitCode: undefined, reason: '' }) },
     { attempt: 1, workerId: first!.workerId, workerAlive: false, cause: /ended by SIGKILL/, exitCode: 137, reason: /CUDA out of memory/, lostTime: Date },
   ]);
+  const times = explained.attempts.toReversed().flatMap(({ startTime, endTime }) => [startTime!.getTime(), endTime!.getTime()]);
+  t.equal(times.length, 6);
+  t.same(times, times.toSorted((a, b) => a - b), 'each begins when the one before has ended');
+  t.ok(times[0]! < times[5]!);
   t.match((await whyJob(endpointId, id, rootKey)).attempts[1], { machine: agent.machineId }, 'the operator learns where');
   const { secret: jobsOnly } = await call(clients.keys, 'createKey', {
     name: 'jobs', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions: { management: Permission.UNSPECIFIED, jobs: Permission.READ },
@@ -130,6 +134,31 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
   await core.updateEndpoint(endpointId, { workersMax: 0 });
   await call(clients.endpoints, 'deleteEndpoint', { id: endpointId }, key);
   await waitFor('the history to go with the job', async () => (await core.sql`SELECT FROM lost_attempt WHERE job_id = ${id}`).length === 0);
+});
+
+t.test('an attempt that its user tries again is remembered with its error and its times; one that was lost, once', async (t) => {
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], retryLimit: 0, workersMax: 1, workersMin: 0 });
+  const { id } = await core.submit(endpointId);
+  const assigned = (attempt: number) => waitFor(`attempt ${attempt}`, () => (
+    agent.assignments.find(({ ref }) => ref!.jobId === id && ref!.attempt === attempt)?.ref));
+  agent.finish((await assigned(1))!, { kind: OutcomeKind.FAILED, error: 'no colour' });
+  t.equal((await core.wait(endpointId, id)).state, JobState.FAILED);
+  const before = (await whyJob(endpointId, id)).attempts;
+  t.match(before, [{ attempt: 1, cause: '', lostTime: undefined, startTime: Date, endTime: Date }]);
+  await call(clients.jobs, 'retryJob', { endpointId, jobId: id }, key);
+  agent.finish((await assigned(2))!, { kind: OutcomeKind.LOST, error: 'It went silent.' });
+  t.equal((await core.wait(endpointId, id)).state, JobState.FAILED);
+  await call(clients.jobs, 'retryJob', { endpointId, jobId: id }, key);
+  const third = await assigned(3);
+  const { attempts, lostAttempts } = await whyJob(endpointId, id);
+  t.equal(lostAttempts, 0);
+  t.match(attempts, [
+    { attempt: 3, cause: '', startTime: Date, endTime: undefined }, { attempt: 2, cause: 'It went silent.', startTime: Date, endTime: Date },
+    { attempt: 1, cause: 'no colour', startTime: before[0]!.startTime, endTime: before[0]!.endTime, lostTime: before[0]!.endTime },
+  ]);
+  agent.finish(third!);
+  await core.wait(endpointId, id);
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
 });
 
 t.test('jobs of low priority alone: that they wait, that they start no worker, and that they run', async (t) => {

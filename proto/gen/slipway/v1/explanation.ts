@@ -51,7 +51,7 @@ export interface JobExplanation {
   attempt: number;
   /** Attempts that were lost before it. */
   lostAttempts: number;
-  /** What is known of attempts, the latest first: those that were lost or tried again, of the last 20, and the last one while its worker is kept. */
+  /** What is known of attempts, the latest first: those that were lost or tried again, of the last 20, and the last one. */
   attempts: AttemptExplanation[];
   /** The endpoint's part of it, while the job waits. */
   endpoint: EndpointExplanation | undefined;
@@ -75,8 +75,16 @@ export interface AttemptExplanation {
   cause: string;
   /** Name of its machine, for the operator alone and of lost ones only. */
   machine: string;
-  /** When it was lost. Absent: it was not. */
-  lostTime: Date | undefined;
+  /** When it was lost, or ended in the error for which the job was tried again. Absent: neither happened to it. */
+  lostTime:
+    | Date
+    | undefined;
+  /** When it began: it was given to its worker. Absent: not known. */
+  startTime:
+    | Date
+    | undefined;
+  /** When it ended, whatever it came to. Absent: it has not, or not known. */
+  endTime: Date | undefined;
 }
 
 /** One decision of the scaler. */
@@ -508,6 +516,8 @@ function createBaseAttemptExplanation(): AttemptExplanation {
     cause: "",
     machine: "",
     lostTime: undefined,
+    startTime: undefined,
+    endTime: undefined,
   };
 }
 
@@ -536,6 +546,12 @@ export const AttemptExplanation: MessageFns<AttemptExplanation> = {
     }
     if (message.lostTime !== undefined) {
       Timestamp.encode(toTimestamp(message.lostTime), writer.uint32(66).fork()).join();
+    }
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(74).fork()).join();
+    }
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -617,6 +633,22 @@ export const AttemptExplanation: MessageFns<AttemptExplanation> = {
             message.lostTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -642,6 +674,8 @@ export const AttemptExplanation: MessageFns<AttemptExplanation> = {
     message.cause = object.cause ?? "";
     message.machine = object.machine ?? "";
     message.lostTime = object.lostTime ?? undefined;
+    message.startTime = object.startTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
     return message;
   },
 };

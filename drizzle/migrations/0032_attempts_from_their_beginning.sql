@@ -1,0 +1,1 @@
+ALTER TABLE "lost_attempt" ADD COLUMN "started_at" timestamp with time zone;
