@@ -3,10 +3,11 @@ import { waitFor } from '../helpers/wait-for.ts';
 import type { Bench } from './bench.ts';
 import { cpuOf, cpuPer } from './bench.ts';
 import type { Figure } from './figure.ts';
-import { median } from './figure.ts';
+import { ofRounds } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
 import type { MachineKind } from './machine.ts';
-import { SHAPES, startMachine, workerCommand } from './machine.ts';
+import { OUTPUTS, SHAPES, startMachine, workerCommand } from './machine.ts';
+import { checkOutcomes } from './outcomes.ts';
 import { memoryMib } from './process-usage.ts';
 import type { Stack } from './stack.ts';
 import { startStack } from './stack.ts';
@@ -34,7 +35,7 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
   }
   const name = `drain of ${DRAIN_JOBS.toLocaleString('en')} queued jobs`;
   const target = kind === 'session' ? { target: DRAIN_RATE_MIN } : {};
-  return [{ name, path: kind, value: median(rates), unit: '/s', ...target, ofInserts: true, cpu }];
+  return [{ name, path: kind, ...ofRounds(rates), unit: '/s', ...target, ofInserts: true, cpu }];
 }
 
 /** One drain of so many jobs. Throws when not every job is completed with its output. */
@@ -54,19 +55,16 @@ export async function drainOnce(
       return done >= jobs;
     }, DRAIN_MS_MAX);
     const cpu = cpuPer(from!.cpu, processes, jobs - from!.done);
-    return { rate: jobs / await drainSeconds(stack, endpointId, jobs), cpu };
+    await checkOutcomes(stack, endpointId, { jobs, output: OUTPUTS[kind] });
+    return { rate: jobs / await drainSeconds(stack, endpointId), cpu };
   } finally {
     await machine.stop();
   }
 }
 
-/** Also proves that every job is completed with its output. */
-async function drainSeconds(stack: Stack, endpointId: string, jobs: number): Promise<number> {
-  const [row] = await stack.sql<{ seconds: number; jobs: number }[]>`
-    SELECT extract(epoch FROM max(j.finished_at) - min(j.started_at))::float8 AS seconds, count(*)::int AS jobs
-    FROM job j JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
-    WHERE j.endpoint_id = ${endpointId} AND j.state = 'COMPLETED' AND o.output IS NOT NULL AND j.retries = 0`;
-  if (row!.jobs !== jobs) throw new Error(`${row!.jobs} of ${jobs} jobs have an output`);
+async function drainSeconds(stack: Stack, endpointId: string): Promise<number> {
+  const [row] = await stack.sql<{ seconds: number }[]>`
+    SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 AS seconds FROM job WHERE endpoint_id = ${endpointId}`;
   return row!.seconds;
 }
 

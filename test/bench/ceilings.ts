@@ -3,7 +3,7 @@ import type { Bench } from './bench.ts';
 import { INPUT, measureLoad } from './bench.ts';
 import { Child } from './child.ts';
 import type { Ceilings, Figure } from './figure.ts';
-import { median } from './figure.ts';
+import { median, ofRounds } from './figure.ts';
 
 /** Measures all. */
 export async function measureCeilings(bench: Bench): Promise<{ ceilings: Ceilings; figures: Figure[] }> {
@@ -23,8 +23,8 @@ async function measureHttp(bench: Bench): Promise<{ rate: number; figures: Figur
   return {
     rate: many.rate,
     figures: [
-      { name: 'ceiling: Fastify no-op POST ×64', path: '', value: many.rate, unit: '/s', cpu: many.cpu },
-      { name: 'ceiling: Fastify no-op POST ×1, p50', path: '', value: one.p50Ms, unit: 'ms' },
+      { name: 'ceiling: Fastify no-op POST ×64', path: '', value: many.rate, spread: many.spread.rate, unit: '/s', cpu: many.cpu },
+      { name: 'ceiling: Fastify no-op POST ×1, p50', path: '', value: one.p50Ms, spread: one.spread.p50Ms, unit: 'ms' },
     ],
   };
 }
@@ -37,7 +37,7 @@ async function measureStream(bench: Bench): Promise<Figure[]> {
   for (let round = 0; round < bench.options.rounds; round += 1) rates.push(await client.ask<number>('run', { address, seconds: bench.options.seconds }));
   await client.stop();
   await server.stop();
-  return [{ name: 'ceiling: gRPC stream, jobs in messages of 50', path: '', value: median(rates), unit: '/s' }];
+  return [{ name: 'ceiling: gRPC stream, jobs in messages of 50', path: '', ...ofRounds(rates), unit: '/s' }];
 }
 
 async function measureInserts(bench: Bench): Promise<{ rate: number; figures: Figure[] }> {
@@ -47,7 +47,7 @@ async function measureInserts(bench: Bench): Promise<{ rate: number; figures: Fi
   const parameters = { url: bench.database.url, seconds: bench.options.seconds, body: INPUT };
   for (let round = 0; round < bench.options.rounds; round += 1) rates.push(await inserts.ask<number>('run', parameters));
   await inserts.stop();
-  return { rate: median(rates), figures: [{ name: 'ceiling: rows inserted in batches of 500', path: '', value: median(rates), unit: '/s' }] };
+  return { rate: median(rates), figures: [{ name: 'ceiling: rows inserted in batches of 500', path: '', ...ofRounds(rates), unit: '/s' }] };
 }
 
 async function measureTwoCommits(bench: Bench): Promise<Figure[]> {
@@ -58,5 +58,5 @@ async function measureTwoCommits(bench: Bench): Promise<Figure[]> {
   const load = { url: `${server.ready.url}/runsync`, headers: { authorization: `Bearer ${key}` }, body: `{"input":${INPUT}}`, expect: '"done":true' };
   const one = await measureLoad(bench, { ...load, connections: 1 }, { fastify: server.pid, postgres: bench.database.pid });
   await server.stop();
-  return [{ name: 'ceiling: Fastify and two commits ×1, p50', path: '', value: one.p50Ms, unit: 'ms', cpu: one.cpu }];
+  return [{ name: 'ceiling: Fastify and two commits ×1, p50', path: '', value: one.p50Ms, spread: one.spread.p50Ms, unit: 'ms', cpu: one.cpu }];
 }

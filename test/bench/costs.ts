@@ -5,7 +5,7 @@ import type { Figure } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
 import { completedAt } from './long-queue.ts';
 import type { MachineKind, MachineOptions } from './machine.ts';
-import { startMachine, workerCommand } from './machine.ts';
+import { SHAPES, startMachine, workerCommand } from './machine.ts';
 import { startStack } from './stack.ts';
 
 /** Jobs before the measured ones, in which programs are compiled, and the measured ones. */
@@ -25,38 +25,44 @@ export async function measureCosts(bench: Bench): Promise<Figure[]> {
   const { queuedJobs } = bench.options;
   const backlogs = BACKLOGS.map((share) => Math.round(queuedJobs * share));
   return [
-    ...await compared(backlogs, (backlog) => `drain before ${backlog.toLocaleString('en')} more`, 'session', (backlog) => drainCost(bench, backlog)),
+    ...await compared(backlogs, backlogText, 'session', (backlog) => drainCost(bench, 'session', backlog)),
+    ...await compared(backlogs, backlogText, 'agent', (backlog) => drainCost(bench, 'agent', backlog)),
     ...await compared(WORKERS.session, workersText, 'session', (workers) => workersCost(bench, 'session', { workers, capacity: CAPACITY })),
     ...await compared(WORKERS.agent, workersText, 'agent', (workers) => workersCost(bench, 'agent', { workers })),
   ];
 }
 
+const backlogText = (backlog: number): string => `drain before ${backlog.toLocaleString('en')} more`;
 const workersText = (workers: number): string => `from submission to outcome, ${workers.toLocaleString('en')} worker${workers === 1 ? '' : 's'}`;
 
-/** Each step, and the processor time of core and PostgreSQL for a job in times of the first step. */
+/** Each step, and the processor time for a job in times of the first step: of core and PostgreSQL, and of these with the machine and its workers. */
 async function compared(
   steps: readonly number[], nameOf: (step: number) => string, path: MachineKind, measure: (step: number) => Promise<Cost>,
 ): Promise<Figure[]> {
   const costs: Cost[] = [];
   for (const step of steps) costs.push(await measure(step));
-  const total = ({ cpu }: Cost): number => cpu!.core! + cpu!.postgres!;
-  return steps.flatMap((step, place): Figure[] => {
-    const times = total(costs[place]!) / total(costs[0]!);
-    const ratio: Figure = { name: `processor time of a job, ${nameOf(step)}`, path, value: times, unit: '×', target: MORE_MOST };
-    return [{ name: nameOf(step), path, unit: '/s', ...costs[place]! }, ...(place === 0 ? [] : [ratio])];
-  });
+  const own = ({ cpu }: Cost): number => cpu!.core! + cpu!.postgres!;
+  const all = (cost: Cost): number => own(cost) + cost.cpu!.machine!;
+  const ratio = (what: string, of: (cost: Cost) => number, place: number): Figure => (
+    { name: `processor time of a job, ${nameOf(steps[place]!)}${what}`, path, value: of(costs[place]!) / of(costs[0]!), unit: '×', target: MORE_MOST });
+  return steps.flatMap((step, place): Figure[] => [
+    { name: nameOf(step), path, unit: '/s', ...costs[place]! },
+    ...(place === 0 ? [] : [ratio('', own, place)]),
+    // Of a scripted machine it says nothing.
+    ...(place === 0 || path !== 'agent' ? [] : [ratio(', with agent and workers', all, place)]),
+  ]);
 }
 
 /** A drain of the measured jobs at the head of a queue of so many more. */
-async function drainCost(bench: Bench, backlog: number): Promise<Cost> {
-  bench.say(`cost of a job: drain of ${JOBS} before ${backlog} more`);
+async function drainCost(bench: Bench, kind: MachineKind, backlog: number): Promise<Cost> {
+  bench.say(`cost of a job: drain of ${JOBS} before ${backlog} more, ${kind}`);
   const stack = await startStack(bench);
   try {
-    const endpointId = await stack.createEndpoint(4, workerCommand());
+    const endpointId = await stack.createEndpoint(SHAPES[kind].workers, workerCommand());
     await fillQueue(stack, endpointId, WARM_UP + JOBS + backlog);
-    const machine = await startMachine(stack, 'session', endpointId);
+    const machine = await startMachine(stack, kind, endpointId);
     try {
-      const processes = { core: stack.processes.core, postgres: stack.processes.postgres };
+      const processes = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };
       const from = await completedAt(stack, endpointId, WARM_UP);
       const before = cpuOf(processes);
       const to = await completedAt(stack, endpointId, WARM_UP + JOBS);

@@ -1,6 +1,12 @@
 /** What the bench measures, and how it is shown. */
 import { cpus, loadavg, totalmem } from 'node:os';
 
+/** Of several rounds. */
+export interface Spread {
+  least: number;
+  most: number;
+}
+
 /** One line of the table. */
 export interface Figure {
   /** What was done. */
@@ -8,6 +14,8 @@ export interface Figure {
   /** How the jobs reached a handler. Empty where none ran. */
   path: '' | 'session' | 'agent' | 'direct' | 'Envoy' | 'activator';
   value: number;
+  /** Least and most of the rounds. */
+  spread?: Spread;
   unit: '/s' | 'MB/s' | 's' | 'ms' | 'MiB' | '%' | '×';
   /** What we want: at least (rates, shares), at most (the others). */
   target?: number;
@@ -27,6 +35,16 @@ export interface Ceilings {
 /** Middle value; of an even number the lower middle, so that nothing is made up. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
+}
+
+/** What several rounds come to: their median, and how far they are apart. */
+export function ofRounds(values: readonly number[]): { value: number; spread: Spread } {
+  return { value: median(values), spread: { least: Math.min(...values), most: Math.max(...values) } };
+}
+
+/** The same for what must not happen even once: the most of them. */
+export function worstOf(values: readonly number[]): { value: number; spread: Spread } {
+  return { ...ofRounds(values), value: Math.max(...values) };
 }
 
 /** The machine in a few words. */
@@ -57,7 +75,7 @@ function rowsOf(figures: readonly Figure[], ceilings: Ceilings): string[][] {
   const share = (figure: Figure, wanted: boolean | undefined, ceiling: number): string =>
     wanted && ceiling > 0 ? `${(100 * figure.value / ceiling).toFixed(0)} %` : '';
   return figures.map((figure) => [
-    figure.name, figure.path, show(figure.value, figure.unit), targetText(figure),
+    figure.name, figure.path, measuredText(figure), targetText(figure),
     share(figure, figure.ofHttp, ceilings.http), share(figure, figure.ofInserts, ceilings.inserts),
     Object.entries(figure.cpu ?? {}).map(([name, us]) => `${name} ${us.toFixed(0)}`).join(', '),
   ]);
@@ -72,6 +90,11 @@ export function reached(figure: Figure): boolean {
 function targetText(figure: Figure): string {
   if (figure.target === undefined) return '';
   return `${figure.unit === '/s' || figure.unit === '%' ? '≥' : '≤'} ${show(figure.target, figure.unit)} ${reached(figure) ? 'yes' : 'NO'}`;
+}
+
+function measuredText({ value, spread, unit }: Figure): string {
+  if (!spread || spread.least === spread.most) return show(value, unit);
+  return `${show(value, unit)} (${show(spread.least, unit)} – ${show(spread.most, unit)})`;
 }
 
 function show(value: number, unit: Figure['unit']): string {

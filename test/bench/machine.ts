@@ -18,6 +18,9 @@ export const SHAPES: Record<MachineKind, { workers: number; capacity: number }> 
   agent: { workers: 2, capacity: 100 },
 };
 
+/** What their handlers return. */
+export const OUTPUTS: Record<MachineKind, object> = { session: { ok: true }, agent: { done: true } };
+
 /** A thousand workers take half a minute. */
 const READY_MS_MAX = 120_000;
 

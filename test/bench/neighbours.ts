@@ -1,5 +1,5 @@
 /** Part `neighbours`: many endpoints that are used as unevenly as real ones, and a small endpoint beside one that is flooded. */
-import type { Bench } from './bench.ts';
+import type { Bench, Loaded } from './bench.ts';
 import { INPUT, loadFigures, measureLoad } from './bench.ts';
 import { Child } from './child.ts';
 import type { Figure } from './figure.ts';
@@ -33,7 +33,7 @@ async function measureMany(bench: Bench): Promise<Figure[]> {
       const some = Array.from({ length: Math.min(CREATED_AT_ONCE, endpoints - from) }, () => stack.createEndpoint(0, workerCommand()));
       ids.push(...await Promise.all(some));
     }
-    const measure = async (paths: string[]): Promise<LoadResult & { cpu: Record<string, number> }> => {
+    const measure = async (paths: string[]): Promise<Loaded> => {
       bench.say(`POST /run, 64 connections, ${new Set(paths).size} endpoints`);
       const { facade, core, postgres } = stack.processes;
       return measureLoad(bench, { ...loadOn(stack), paths, expect: '"IN_QUEUE"', connections: 64 }, { facade, core, postgres, load: bench.load.pid });

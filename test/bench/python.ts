@@ -1,25 +1,34 @@
-/** Part `python`: one worker of the real SDK (runpod 1.12.0), through the real agent, with jobs of 5 ms. */
+/** Part `python`: one worker of the real SDK (runpod 1.12.0), through the real agent, with jobs of 5 ms; beside it the SDK's own server, in turn. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PYTHONS } from '../helpers/handlers.ts';
-import { waitFor } from '../helpers/wait-for.ts';
 import type { Bench } from './bench.ts';
-import { cpuOf, cpuPer } from './bench.ts';
+import { cpuOf, cpuPer, loadFigures, loadedOf } from './bench.ts';
 import type { Figure } from './figure.ts';
-import { median } from './figure.ts';
+import { ofRounds } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
 import type { Load, LoadResult } from './load-generator.ts';
+import { completedAt } from './long-queue.ts';
 import { startMachine } from './machine.ts';
-import { measureLocalServer } from './python-local-server.ts';
+import { checkOutcomes, databaseNow } from './outcomes.ts';
+import { loadLocalServer } from './python-local-server.ts';
 import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
 
-/** Concurrency, jobs, and jobs a second that we want. */
-const SHAPES = [{ concurrency: 1, jobs: 500, target: 50 }, { concurrency: 50, jobs: 5_000, target: 1_500 }] as const;
-const DRAIN_MS_MAX = 120_000;
+/** Concurrency, jobs, jobs a second that we want, and clients that each wait for their job's result, so that it waits behind those of the others. */
+const SHAPES = [{ concurrency: 1, jobs: 500, target: 50, waiting: 8 }, { concurrency: 50, jobs: 5_000, target: 1_500, waiting: 64 }] as const;
+type Shape = (typeof SHAPES)[number];
+/** Of short_handler.py. */
+const OUTPUT = { ok: true };
 
-/** Clients that each wait for their job's result, at the worker with more room. */
-const WAITING = 64;
+/** One worker in one round. */
+interface Round {
+  rate: number;
+  cpu: Record<string, number>;
+  waited: LoadResult;
+  /** The SDK's own server. */
+  local: LoadResult;
+}
 
 /** Jobs a second, without the first fifth, in which core learns how short they are. */
 export async function measurePython(bench: Bench): Promise<Figure[]> {
@@ -29,44 +38,33 @@ export async function measurePython(bench: Bench): Promise<Figure[]> {
   }
   const figures: Figure[] = [];
   for (const shape of SHAPES) {
-    const rates: number[] = [];
-    const waits: LoadResult[] = [];
-    let cpu: Record<string, number> = {};
+    const rounds: Round[] = [];
     for (let round = 1; round <= bench.options.rounds; round += 1) {
       bench.say(`python worker, concurrency ${shape.concurrency}, ${shape.jobs} jobs of 5 ms, round ${round}`);
       const stack = await startStack(bench);
       try {
-        let waited: LoadResult | undefined;
-        ({ rate: rates[round - 1], cpu, waited } = await drainOnce(bench, stack, shape));
-        if (waited) waits.push(waited);
+        const own = await measureWorker(bench, stack, shape);
+        rounds.push({ ...own, local: await loadLocalServer(bench, shape.concurrency) });
       } finally {
         await stack.stop();
       }
     }
-    figures.push({ name: `python worker, jobs of 5 ms ×${shape.concurrency}`, path: 'agent', value: median(rates), unit: '/s', target: shape.target, cpu });
-    if (waits.length > 0) figures.push(...waitedFigures(waits, shape.concurrency));
-    figures.push(await measureLocalServer(bench, shape.concurrency));
+    figures.push(...figuresOf(rounds, shape));
   }
   return figures;
 }
 
-function waitedFigures(waits: readonly LoadResult[], concurrency: number): Figure[] {
-  const name = `POST /runsync ×${WAITING} to it, jobs of 5 ms ×${concurrency}`;
+function figuresOf(rounds: readonly Round[], { concurrency, target, waiting }: Shape): Figure[] {
+  const rates = ofRounds(rounds.map(({ rate }) => rate));
+  const waited = loadedOf(rounds.map((round) => round.waited));
   return [
-    { name, path: 'agent', value: median(waits.map(({ rate }) => rate)), unit: '/s' },
-    { name: `${name}, p50`, path: 'agent', value: median(waits.map(({ p50Ms }) => p50Ms)), unit: 'ms' },
-    { name: `${name}, p99`, path: 'agent', value: median(waits.map(({ p99Ms }) => p99Ms)), unit: 'ms' },
+    { name: `python worker, jobs of 5 ms ×${concurrency}`, path: 'agent', ...rates, unit: '/s', target, cpu: rounds.at(-1)!.cpu },
+    ...loadFigures(`POST /runsync ×${waiting} to it, jobs of 5 ms ×${concurrency}`, 'agent', waited, false),
+    { name: `the SDK's own local server ×${concurrency}, the same jobs`, path: '', ...ofRounds(rounds.map(({ local }) => local.rate)), unit: '/s' },
   ];
 }
 
-interface Drained {
-  rate: number;
-  cpu: Record<string, number>;
-  /** Undefined: this worker has room for one. */
-  waited: LoadResult | undefined;
-}
-
-async function drainOnce(bench: Bench, stack: Stack, { concurrency, jobs }: (typeof SHAPES)[number]): Promise<Drained> {
+async function measureWorker(bench: Bench, stack: Stack, { concurrency, jobs, waiting }: Shape): Promise<Omit<Round, 'local'>> {
   const command = ['env', `CONCURRENCY=${concurrency}`, PYTHONS.new, join(import.meta.dirname, 'short_handler.py')];
   const endpointId = await stack.createEndpoint(1, command);
   const machine = await startMachine(stack, 'agent', endpointId, { workers: 1 });
@@ -74,18 +72,18 @@ async function drainOnce(bench: Bench, stack: Stack, { concurrency, jobs }: (typ
     const processes = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };
     const before = cpuOf(processes);
     await fillQueue(stack, endpointId, jobs);
-    await waitFor(`${jobs} completed jobs`, async () => {
-      const [row] = await stack.sql<{ completed: string }[]>`SELECT sum(completed) AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
-      return Number(row?.completed ?? 0) >= jobs;
-    }, DRAIN_MS_MAX);
+    await completedAt(stack, endpointId, jobs);
     const cpu = cpuPer(before, processes, jobs);
+    await checkOutcomes(stack, endpointId, { jobs, output: OUTPUT });
     const [row] = await stack.sql<{ rate: number }[]>`
       SELECT count(*) FILTER (WHERE place > 0.2) / extract(epoch FROM max(finished_at) - max(finished_at) FILTER (WHERE place <= 0.2))::float8 AS rate
-      FROM (SELECT finished_at, percent_rank() OVER (ORDER BY finished_at) AS place FROM job WHERE endpoint_id = ${endpointId} AND retries = 0) AS j`;
-    const waited = concurrency === 1 ? undefined : await bench.load.ask<LoadResult>('run', {
+      FROM (SELECT finished_at, percent_rank() OVER (ORDER BY finished_at) AS place FROM job WHERE endpoint_id = ${endpointId}) AS j`;
+    const since = await databaseNow(stack);
+    const waited = await bench.load.ask<LoadResult>('run', {
       url: `${stack.url}/v2/${endpointId}/runsync`, headers: { authorization: `Bearer ${stack.key}` }, body: '{"input":{"a":1}}', expect: '"COMPLETED"',
-      connections: WAITING, seconds: bench.options.seconds,
+      connections: waiting, seconds: bench.options.seconds,
     } satisfies Load);
+    await checkOutcomes(stack, endpointId, { jobs: waited.answers, output: OUTPUT, since });
     return { rate: row!.rate, cpu, waited };
   } finally {
     await machine.stop();

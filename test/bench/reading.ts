@@ -4,9 +4,12 @@ import type { Bench } from './bench.ts';
 import { cpuOf, cpuPer, loadFigures, measureLoad } from './bench.ts';
 import { Child } from './child.ts';
 import type { Figure } from './figure.ts';
+import { ofRounds, worstOf } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
 import { NODE_WITH_HANDLERS, SHAPES, benchFile, startMachine, workerCommand } from './machine.ts';
+import { databaseNow } from './outcomes.ts';
 import { startStack } from './stack.ts';
+import type { Stack } from './stack.ts';
 import type { StreamsRead } from './stream-readers.ts';
 import { watchLease } from './watch-lease.ts';
 
@@ -46,10 +49,15 @@ async function measureStatus(bench: Bench): Promise<Figure[]> {
   }
 }
 
+/** One round of streams. */
+interface StreamRound extends StreamsRead {
+  delayMs: number;
+  cpu: Record<string, number>;
+}
+
 /** Each reader must get all values of its job, in order. */
 async function measureStreams(bench: Bench): Promise<Figure[]> {
-  const { readers, seconds } = bench.options;
-  bench.say(`${readers} readers of streams of ${CHUNKS_PER_SECOND} values a second, ${seconds} s`);
+  const { readers, rounds, seconds } = bench.options;
   const stack = await startStack(bench);
   const child = await Child.start('test/bench/stream-readers.ts');
   try {
@@ -58,21 +66,13 @@ async function measureStreams(bench: Bench): Promise<Figure[]> {
     const endpointId = await stack.createEndpoint(workers, command);
     const machine = await startMachine(stack, 'agent', endpointId, { workers });
     try {
-      await fillQueue(stack, endpointId, readers);
-      const rows = await stack.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId}`;
-      const urls = rows.map(({ id }) => `${stack.url}/v2/${endpointId}/stream/${id}`);
       const processes = { ...stack.processes, 'agent and workers': machine.pid, readers: child.pid };
-      const before = cpuOf(processes);
-      const lease = watchLease(stack);
-      const read = await child.ask<StreamsRead>('read', { urls, key: stack.key, values: seconds * CHUNKS_PER_SECOND });
-      const cpu = cpuPer(before, processes, read.values);
-      const name = `${readers.toLocaleString('en')} streams`;
-      return [
-        { name: `${name}, values read`, path: 'agent', value: read.values / read.seconds, unit: '/s', target: 0.9 * readers * CHUNKS_PER_SECOND, cpu },
-        { name: `${name}, from yield to reader, p50`, path: 'agent', value: read.p50Ms, unit: 'ms' },
-        { name: `${name}, from yield to reader, p99`, path: 'agent', value: read.p99Ms, unit: 'ms' },
-        { name: `${name}, delay of a heartbeat`, path: 'agent', value: Math.max(await lease.worst(), 0), unit: 'ms' },
-      ];
+      const measured: StreamRound[] = [];
+      for (let round = 1; round <= rounds; round += 1) {
+        bench.say(`${readers} readers of streams of ${CHUNKS_PER_SECOND} values a second, ${seconds} s, round ${round}`);
+        measured.push(await readStreams(bench, { stack, endpointId, child, processes }));
+      }
+      return streamFigures(readers, measured);
     } finally {
       await machine.stop();
     }
@@ -80,4 +80,37 @@ async function measureStreams(bench: Bench): Promise<Figure[]> {
     await child.stop();
     await stack.stop();
   }
+}
+
+interface Streams {
+  stack: Stack;
+  endpointId: string;
+  /** Reads. */
+  child: Child;
+  processes: Record<string, number>;
+}
+
+async function readStreams(bench: Bench, { stack, endpointId, child, processes }: Streams): Promise<StreamRound> {
+  const { readers, seconds } = bench.options;
+  const since = await databaseNow(stack);
+  await fillQueue(stack, endpointId, readers);
+  const rows = await stack.sql<{ id: string }[]>`
+    SELECT id FROM job WHERE endpoint_id = ${endpointId} AND submitted_at >= ${since}::text::timestamptz`;
+  const urls = rows.map(({ id }) => `${stack.url}/v2/${endpointId}/stream/${id}`);
+  const before = cpuOf(processes);
+  const lease = watchLease(stack);
+  const read = await child.ask<StreamsRead>('read', { urls, key: stack.key, values: seconds * CHUNKS_PER_SECOND });
+  return { ...read, cpu: cpuPer(before, processes, read.values), delayMs: Math.max(await lease.worst(), 0) };
+}
+
+function streamFigures(readers: number, rounds: readonly StreamRound[]): Figure[] {
+  const name = `${readers.toLocaleString('en')} streams`;
+  const rates = ofRounds(rounds.map(({ values, seconds }) => values / seconds));
+  const target = 0.9 * readers * CHUNKS_PER_SECOND;
+  return [
+    { name: `${name}, values read`, path: 'agent', ...rates, unit: '/s', target, cpu: rounds.at(-1)!.cpu },
+    { name: `${name}, from yield to reader, p50`, path: 'agent', ...ofRounds(rounds.map(({ p50Ms }) => p50Ms)), unit: 'ms' },
+    { name: `${name}, from yield to reader, p99`, path: 'agent', ...ofRounds(rounds.map(({ p99Ms }) => p99Ms)), unit: 'ms' },
+    { name: `${name}, delay of a heartbeat at most`, path: 'agent', ...worstOf(rounds.map(({ delayMs }) => delayMs)), unit: 'ms' },
+  ];
 }
