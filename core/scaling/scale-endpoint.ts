@@ -2,7 +2,7 @@
 import { givingWayTo, withGivingWay } from '../domain/giving-way.ts';
 import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
-import { placeWorker } from '../domain/placement.ts';
+import { occupied, placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import { decide, isNews, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
@@ -63,4 +63,21 @@ export function isStuck(
   const own = withCrashes(machines, crashes, runsSomewhere(sample.demand.workers, sample.settings.version));
   const placement = placeWorker(own, sample.settings);
   return 'refusal' in placement && withGivingWay(placement.refusal, givingWayTo(machines, endpoint.id)) === before.refusal;
+}
+
+/**
+ * Of endpoints that found no place, in this order, those that find one now beside each other: where one GPU came free, all would have a turn that comes to
+ * nothing but for one. Whom another place would suit, or who goes first by fair shares, the next look at all sees.
+ */
+export function placedTogether(
+  refused: readonly EndpointSample[], machines: readonly PlacementMachine[], crashes: ReadonlyMap<string, readonly MachineCrashes[]>,
+): EndpointSample[] {
+  const left = new Map(machines.map((machine) => [machine.id, machine]));
+  return refused.filter(({ endpoint, sample }) => {
+    const own = withCrashes([...left.values()], crashes.get(endpoint.id) ?? [], runsSomewhere(sample.demand.workers, sample.settings.version));
+    const place = placeWorker(own, sample.settings);
+    if ('refusal' in place) return false;
+    left.set(place.machineId, occupied(left.get(place.machineId)!, place));
+    return true;
+  });
 }

@@ -20,7 +20,7 @@ import type { Stores } from '../store/storage.ts';
 import { DispensableWorkers } from './dispensable-workers.ts';
 import { NextLooks } from './next-looks.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
-import { isQuiet, isStuck, scaleEndpoints } from './scale-endpoint.ts';
+import { isQuiet, isStuck, placedTogether, scaleEndpoints } from './scale-endpoint.ts';
 import type { WaitingTurn } from './turn-order.ts';
 import { TurnQueue } from './turn-queue.ts';
 
@@ -35,7 +35,7 @@ const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
 /** Shortest pause between two looks at all that found no place, in milliseconds, and how many times as long as such a look takes it is at the least. */
 const ROOM_PAUSE_MS = 50;
-const ROOM_REST_FACTOR = 10;
+const ROOM_REST_FACTOR = 4;
 /** Where looking through all queues is slow, the next look is after this many times what it took: what is queued is news by itself. */
 const QUEUES_REST_FACTOR = 50;
 /** Endpoints that are looked at with one set of statements; and of those that something happened to, so that those which come meanwhile wait less. */
@@ -167,11 +167,12 @@ export class ScaleLoop extends BaseService {
     if (room) for (const id of await store.refusedEndpoints()) this.#refused.add(id);
     const passes = Math.ceil(this.#refused.size / LOOKED_WOKEN_MAX);
     const ids = [...new Set([...this.#woken, ...this.#refused])].slice(0, LOOKED_WOKEN_MAX);
+    const refused = ids.filter((id) => !this.#woken.has(id));
     for (const id of ids) for (const waiting of [this.#woken, this.#refused]) waiting.delete(id);
     for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
     // What a turn does is seen once it is over.
     for (const id of ids) void this.#turns.turnOf(id)?.then(() => this.wake([id]));
-    const due = await this.#look(this.#lookable(ids));
+    const due = await this.#look(this.#lookable(ids), refused);
     if (room) this.#roomRestUntilMs = clock.monotonicMs() + Math.max((clock.monotonicMs() - now) * passes * ROOM_REST_FACTOR, ROOM_PAUSE_MS);
     this.#turns.add(due).catch((error: unknown) => logger.warn({ err: error }, 'turns of scaling failed; the next look at all sees what they left'));
     return this.#woken.size + this.#refused.size > 0;
@@ -213,8 +214,8 @@ export class ScaleLoop extends BaseService {
     this.#next.keepOnly(endpointIds);
   }
 
-  /** Answers those of these endpoints whose turn would come to something. */
-  async #look(endpointIds: readonly string[]): Promise<WaitingTurn[]> {
+  /** Answers those of these endpoints whose turn would come to something; of `refused`, which wait for room alone, no more than there is room for. */
+  async #look(endpointIds: readonly string[], refused: readonly string[] = []): Promise<WaitingTurn[]> {
     const { store, scaler, clock, duty } = this.#options;
     if (duty.mine) this.#next.begin(endpointIds);
     const seen = await store.look(endpointIds);
@@ -231,7 +232,11 @@ export class ScaleLoop extends BaseService {
       this.#next.see(endpoint.id, nextLook(sample, (before?.throttled ?? 0) > 0, crashes.get(endpoint.id) ?? []));
     }
     const asks = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => gpuCount > 0 && this.#dispensable.askNow(id, now);
-    return wanting.filter((one) => !isStuck(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || asks(one.endpoint));
+    const due = wanting.filter((one) => !isStuck(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || asks(one.endpoint));
+    if (refused.length === 0 || !machines) return due;
+    const byId = new Map(due.map((one) => [one.endpoint.id, one]));
+    const first = placedTogether(refused.flatMap((id) => byId.get(id) ?? []), machines, crashes);
+    return [...due.filter(({ endpoint }) => !refused.includes(endpoint.id)), ...first];
   }
 
   async #endLost(ids: Set<string>): Promise<void> {

@@ -1,0 +1,33 @@
+/** Something came free: of all that found no place before, as many have a turn as there is room for. */
+import t from 'tap';
+import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
+import { placedTogether } from '../../../core/scaling/scale-endpoint.ts';
+import type { EndpointSample } from '../../../core/store/scale-samples.ts';
+
+const machine = (id: string, used: readonly boolean[]): PlacementMachine => ({
+  id, name: id, connected: true, gone: false, cordoned: false, locations: [], cpuSlots: 0, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0, vcpus: 0,
+  vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0, runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false,
+  gpus: used.map((isUsed, n) => ({ uuid: `${id}-${n}`, name: 'NVIDIA L4', migProfile: '', used: isUsed, standby: false, unhealthy: '' })),
+});
+const refused = (id: string, gpuIds = ['NVIDIA L4']): EndpointSample => {
+  const settings = {
+    workersMin: 1, workersMax: 3, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, flashBoot: false, version: 0, imageName: '', gpuIds,
+    gpuCount: 1, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [],
+  } as const;
+  return {
+    endpoint: { ...settings, id, accountId: 'a', type: 'QB' }, before: undefined,
+    sample: { demand: { queued: 0, oldestWaitMs: 0, running: 0, workers: [] }, settings },
+  };
+};
+const idsOf = (all: readonly EndpointSample[]): string[] => all.map(({ endpoint }) => endpoint.id);
+const machines = [machine('m', [true, false]), machine('n', [false, true])];
+
+t.test('the first in order, and whom it would not suit keeps nobody waiting', async (t) => {
+  const all = [refused('first'), refused('other', ['NVIDIA A40']), refused('second'), refused('third')];
+  t.same(idsOf(placedTogether(all, machines, new Map())), ['first', 'second']);
+});
+
+t.test('not where a pause after a crash of its own goes on', async (t) => {
+  const crashes = new Map([['first', ['m', 'n'].map((machineId) => ({ machineId, failures: 1, retryMs: 500, workerId: 'w', exitCode: 1 }))]]);
+  t.same(idsOf(placedTogether([refused('first'), refused('second'), refused('third')], machines, crashes)), ['second', 'third']);
+});
