@@ -1,11 +1,12 @@
 /**
  * `npm run fleet -- --decisions`: how soon a decision follows its condition, and what that costs. A job comes to one endpoint after the other of a thousand
- * that sleep; from its submission to the decision that wants a worker, by the database's clock.
+ * that sleep; from its submission to the decision that wants a worker, by the database's clock. Then other conditions, beside the same thousand.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { cpuUs } from '../bench/process-usage.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { measureConditions } from './conditions.ts';
 import { Fleet } from './fleet.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
@@ -20,7 +21,8 @@ const LOOK_MS = 200;
 const AT_ONCE_WORKERS_EACH = 4;
 
 /** One line a figure; with several replicas those of each, and of all. Each job is submitted to the next of them, and machines are at any. */
-export async function measureDecisions({ replicas, clients, rootKey, sql }: MeasuredCore, endpoints: number, seed: number): Promise<string> {
+export async function measureDecisions(measured: MeasuredCore, endpoints: number, seed: number): Promise<string> {
+  const { replicas, clients, rootKey, sql } = measured;
   const cores = replicas();
   const parts = { addresses: () => cores.map(({ core }) => core.ready.address!), clients, rootKey, sql };
   const fleet = new Fleet(parts, { seed, machines: MACHINES, endpoints, workers: MACHINES * 10, accounts: 10 });
@@ -45,7 +47,7 @@ export async function measureDecisions({ replicas, clients, rootKey, sql }: Meas
     return [
       `${endpoints} sleeping endpoints: core takes ${idle}`,
       `${JOBS_PER_SECOND} first jobs a second: ${busy} in all, with their jobs, workers and sessions`,
-      await untilDecided(sql), ...each,
+      await untilDecided(sql), ...each, ...await measureConditions(measured, fleet),
     ].join('\n');
   } finally {
     fleet.stop();
