@@ -6,7 +6,7 @@ import type { QueueGate } from '../../../core/jobs/queue-gate.ts';
 import { TrafficMeter } from '../../../core/jobs/traffic-meter.ts';
 import { RecordOutcomes } from '../../../core/jobs/record-outcomes.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
 import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
 import { TaskGroup } from '../../../core/runtime/task-group.ts';
 import type { Stores } from '../../../core/store/storage.ts';
@@ -174,7 +174,7 @@ t.test('outcomes that cannot be recorded for long are told of, and recorded in t
     checks: new SlicedWork({ name: 'test', bytesMax: 0, ownerBytesMax: 0, clock }), onFinal: () => undefined, onWebhooks: unused,
     facts: { get: () => ({ retryLimit: 0, retryHandlerErrors: false }) } as unknown as EndpointFactsCache,
     cursors: { queued: unused } as unknown as QueueCursors, gate: { changed: unused } as unknown as QueueGate, traffic: new TrafficMeter(),
-    logger: { warn: (fields: unknown) => warnings.push(fields) } as unknown as Logger,
+    logger: Object.assign(createLogger('test', 'silent'), { warn: (fields: unknown) => warnings.push(fields) }),
   });
   const recorded = recorder.record(outcome(job));
   const pass = async (ms: number): Promise<void> => {
