@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
+import { decisionRoutes } from './api/decisions.ts';
 import { fieldRoutes } from './api/fields.ts';
 import { jobTimesRoutes } from './api/job-times.ts';
 import { jobLogRoute, jobRoutes } from './api/job-why.ts';
@@ -38,6 +39,8 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   liveRoute(app, parts, consoleGate(parts, 'live'));
   jobLogRoute(app, parts, consoleGate(parts, 'logs'));
   const gate = consoleGate(parts, 'management');
-  const all = [jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes, operatorRoutes, usageRoutes, releaseRoutes, jobTimesRoutes];
+  const all = [
+    jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes, operatorRoutes, usageRoutes, releaseRoutes, decisionRoutes, jobTimesRoutes,
+  ];
   for (const add of all) add(app, parts, gate);
 }

@@ -41,18 +41,37 @@ export interface EndpointRow {
   workers: WorkerNumbers;
 }
 
-/** The last minutes of endpoints by their ids, as far as somebody looked on; told once, before the first view. */
+/** The last minutes of endpoints by their ids; told once, before the first view. */
 export type PastView = Readonly<Record<string, readonly Sample[]>>;
+
+/** How far back that goes, in milliseconds. */
+export const PAST_MS = 600_000;
+
+/** With one more moment. What stays as it is is told by its first and last moment; of what is too old the last stays, which tells how the rest began. */
+export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
+  const [atMs] = sample;
+  const isLike = (other: Sample | undefined): boolean => other !== undefined && other.every((value, place) => place === 0 || value === sample[place]);
+  const before = isLike(samples.at(-1)) && isLike(samples.at(-2)) ? samples.slice(0, -1) : samples;
+  return [...before.slice(Math.max(before.findLastIndex(([at]) => at <= atMs - PAST_MS), 0)), sample];
+}
 
 /** Something that is wrong now. */
 export interface Problem {
+  /** A word of core's. */
+  kind: string;
   level: 'bad' | 'warn';
   /** What it is about. */
   name: string;
-  /** The page that tells more. */
+  /** The page that tells more; empty: there is none. */
   path: string;
   /** Core's words. */
   text: string;
+}
+
+/** The worst of what is wrong, and how much there is in all. */
+export interface ProblemsView {
+  problems: readonly Problem[];
+  problemCount: number;
 }
 
 /** A GPU and who has it. */
@@ -67,6 +86,8 @@ export interface GpuView {
   /** Of a worker that has it. */
   workerId: string;
   endpointName: string;
+  /** Of what that worker can do at once, how much it does: 0 to 1. */
+  busy: number;
 }
 
 /** A machine and what it has. */
@@ -86,12 +107,11 @@ export interface MachineView {
 }
 
 /** All of an account; of the operator all machines. */
-export interface OverviewView {
+export interface OverviewView extends ProblemsView {
   nowMs: number;
   endpoints: readonly EndpointRow[];
   /** Names the next page of endpoints or machines; empty: there is none. */
   next: string;
-  problems: readonly Problem[];
   /** The operator's alone. */
   machines?: readonly MachineView[];
 }
@@ -129,6 +149,9 @@ export interface EndedView {
   reason: string;
 }
 
+/** Decisions that an endpoint's page begins with, and that are shown with each step further back. */
+export const DECISIONS_PAGE = 100;
+
 /** A decision of the scaler. */
 export interface DecisionView {
   id: number;
@@ -146,12 +169,11 @@ export interface DecisionView {
 }
 
 /** An endpoint and what it does. */
-export interface EndpointView {
+export interface EndpointView extends ProblemsView {
   nowMs: number;
   row: EndpointRow;
   /** Core's explanation in a sentence or two. */
   summary: string;
-  problems: readonly Problem[];
   oldestWaitMs: number;
   machines: readonly { count: number; name: string; fits: boolean; reason: string; change: string }[];
   workers: readonly WorkerView[];
@@ -268,4 +290,6 @@ export interface JobTimesView {
   delay: PercentilesView;
   execution: PercentilesView;
   steps: readonly { atMs: number; delay: PercentilesView; execution: PercentilesView }[];
+  /** Jobs that came and ended, by the same steps. */
+  rates: readonly { atMs: number; arrived: number; completed: number; failed: number }[];
 }

@@ -1,6 +1,5 @@
 /** An image that does not exist, on a machine with a real Podman: everything that answers "why" names it and says what to do. */
 import t from 'tap';
-import { endpointProblems, endpointRow } from '../../facades/console/api/endpoint-row.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { podmanSkip, startPodman } from '../helpers/podman.ts';
@@ -31,12 +30,11 @@ t.test('an image that this machine cannot have', { skip: podmanSkip }, async (t)
   const summary = /worker.* crashed \(.*this machine has no image localhost\/nothing:1: build it here.* To change that: mend what its reason/;
   t.match(endpoint.summary, summary);
   t.match(await get(`/explain/${jobId}`), { state: 'IN_QUEUE', queuePosition: 1, summary });
-  const health = await waitFor('its health', async () => {
-    const answer = await call(system.clients.jobs, 'getHealth', { endpointId: id }, system.key);
-    return answer.workers!.unhealthy > 0 && answer;
-  });
+  await waitFor('its health', async () => (await call(system.clients.jobs, 'getHealth', { endpointId: id }, system.key)).workers!.unhealthy > 0);
   t.match(await get('/health'), { jobs: { inQueue: 1, failed: 0 }, workers: { ready: 0, running: 0 } });
-  const { endpoint: settings } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
-  const problems = endpointProblems(endpointRow(settings!, health), health);
-  t.match(problems, [{ level: 'bad', text: /crashed or could not start; .* The endpoint's page says why\.$/ }]);
+  const problems = await waitFor('it to be told as wrong', async () => {
+    const told = await call(system.clients.problems, 'listProblems', { endpointId: id, limit: 0 }, system.key);
+    return told.total > 0 && told.problems;
+  });
+  t.match(problems, [{ kind: 'WORKERS_CRASHED', broken: true, text: /crashed or could not start; .* The endpoint's page says why\.$/ }]);
 });

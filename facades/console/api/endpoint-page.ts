@@ -1,38 +1,41 @@
 /** What stands on an endpoint's page and changes by itself: counts, workers, why, and what its scaler decided. */
 import type { EndedWorkers, Worker, WorkerStretch } from '../../../proto/gen/slipway/v1/machine.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import type { DecisionView, EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
-import { Past, endpointProblems, endpointRow } from './endpoint-row.ts';
+import { DECISIONS_PAGE } from '../views.ts';
+import type { EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
+import { decisionView } from './decisions.ts';
+import { endpointRow } from './endpoint-row.ts';
+import { Past } from './past.ts';
+import { readProblems } from './problems.ts';
 
 /** Of each kind, as many as a person looks at. */
 const WORKERS_MAX = 200;
-const DECISIONS_MAX = 100;
 
 /** The feed of an endpoint. */
-export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, id: string): FeedSource {
+export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, operator: boolean, id: string): FeedSource {
   const past = new Past();
   const read = async (signal: AbortSignal): Promise<EndpointView> => {
     const options = { apiKey, repeatable: true, signal };
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, options);
     if (!endpoint) throw new CoreError('INTERNAL', 'core answered without an endpoint');
-    const [health, { workers, recent, ended }, { explanation }, { decisions }] = await Promise.all([
+    const [health, { workers, recent, ended }, { explanation }, { decisions }, wrong] = await Promise.all([
       core.jobs.call((client) => client.getHealth, { endpointId: id }, options),
       // A key for jobs alone may not see them.
       core.machines.call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options)
         .catch(nothingFor401({ workers: [], recent: [], ended: [] })),
       core.endpoints.call((client) => client.explain, { endpointId: id }, options),
-      core.endpoints.call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_MAX, beforeId: 0 }, options)
+      core.endpoints.call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_PAGE, beforeId: 0 }, options)
         .catch(nothingFor401({ decisions: [] })),
+      readProblems(core, id, operator, options),
     ]);
     const nowMs = clock.nowMs();
     const row = endpointRow(endpoint, health);
-    past.add([row], nowMs);
+    await past.add([row], nowMs, core, options);
     return {
-      nowMs, row, summary: explanation?.summary ?? '', problems: endpointProblems(row, health), oldestWaitMs: explanation?.oldestWaitMs ?? 0,
+      nowMs, row, summary: explanation?.summary ?? '', ...wrong, oldestWaitMs: explanation?.oldestWaitMs ?? 0,
       machines: (explanation?.machines ?? []).map(({ count, name, fits, reason, change }) => ({ count, name, fits, reason, change })),
       workers: workers.map(workerView), recent: recent.map(workerView), ended: ended.map(endedView), decisions: decisions.map(decisionView),
     };
@@ -62,12 +65,4 @@ function stretchView({ beginTime, endTime }: WorkerStretch): StretchView {
 
 function endedView({ count, exitCode, lastLine, lastEndTime, reason }: EndedWorkers): EndedView {
   return { count, exitCode: exitCode ?? null, lastLine, lastEndedMs: lastEndTime?.getTime() ?? 0, reason };
-}
-
-function decisionView({ decideTime, limits, actions, ...decision }: ScaleDecision): DecisionView {
-  const { id, target, wished, throttled, present, queued, running, oldestWaitMs, reason } = decision;
-  return {
-    id, target, wished, throttled, present, queued, running, oldestWaitMs, reason, atMs: decideTime?.getTime() ?? 0,
-    limits: limits.map(({ text }) => text), actions: actions.map(({ kind, workerId }) => (workerId === '' ? kind : `${kind} ${workerId}`)),
-  };
 }

@@ -15,13 +15,14 @@ export function jobTimesRoutes(app: FastifyInstance, { core, clock }: ConsolePar
     const minutes = textOf(request, 'minutes');
     if (!/^[1-9]\d{0,3}$/.test(minutes)) throw new CoreError('INVALID_REQUEST', '"minutes" must be a whole number of them.');
     const asked = { endpointId, spanMs: Number(minutes) * 60_000 };
-    const { total, steps, stepMs } = await core.endpoints.call((client) => client.getJobTimes, asked, optionsOf(request));
+    const { total, steps, stepMs, rates } = await core.endpoints.call((client) => client.getJobTimes, asked, optionsOf(request));
     const nowMs = clock.nowMs();
     return {
       nowMs, sinceMs: nowMs - asked.spanMs, stepMs, delay: percentilesView(total?.delay), execution: percentilesView(total?.execution),
       steps: steps.map(({ startTime, delay, execution }) => (
         { atMs: startTime?.getTime() ?? 0, delay: percentilesView(delay), execution: percentilesView(execution) }
       )),
+      rates: rates.map(({ startTime, arrived, completed, failed }) => ({ atMs: startTime?.getTime() ?? 0, arrived, completed, failed })),
     };
   });
 }

@@ -26,7 +26,7 @@ export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: 
     if (asked.pageSize > ROWS_MAX) throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);
     const open = (): FeedSource => {
       if (job !== '') return jobPage(parts, apiKey, endpoint, job);
-      if (endpoint !== '') return endpointPage(parts, apiKey, endpoint);
+      if (endpoint !== '') return endpointPage(parts, apiKey, operator, endpoint);
       return operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked);
     };
     const page = `${endpoint} ${job} ${endpoint === '' ? JSON.stringify(asked) : ''}`;

@@ -45,7 +45,10 @@ function machineView({ machine, connected, seenTime, cordoned, podGpuUuids }: Ma
     gpus: machine.gpus.map(({ uuid, displayName, name, memoryMib, unhealthy }) => {
       const holder = holders.get(uuid);
       const heldBy = holder ? 'worker' : podGpuUuids.includes(uuid) ? 'pod' : '';
-      return { uuid, name: displayName || name, memoryMib, unhealthy, heldBy, workerId: holder?.id ?? '', endpointName: holder?.endpointName ?? '' };
+      return {
+        uuid, name: displayName || name, memoryMib, unhealthy, heldBy, workerId: holder?.id ?? '', endpointName: holder?.endpointName ?? '',
+        busy: holder ? Math.min(holder.held / Math.max(holder.capacity, 1), 1) : 0,
+      };
     }),
   }];
 }

@@ -1,28 +1,36 @@
-/** What stands on the first page: an account's endpoints, or the operator's machines, and what is wrong with them. */
+/** What stands on the first page: an account's endpoints, or the operator's machines, and what is wrong, whichever of them are shown. */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { GetHealthResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import type { OverviewView, Problem } from '../views.ts';
+import type { EndpointRow, OverviewView } from '../views.ts';
 import type { PageAsked } from './list-query.ts';
-import { Past, endpointProblems, endpointRow } from './endpoint-row.ts';
+import { endpointRow } from './endpoint-row.ts';
+import { inLanes } from './in-lanes.ts';
 import { readMachines } from './machines.ts';
-
-/** Calls at a time: looking on must not crowd out the account's own calls. */
-const AT_ONCE = 6;
+import { Past } from './past.ts';
+import { readProblems } from './problems.ts';
 
 /** The feed of an account. */
 export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageAsked): FeedSource {
   const past = new Past();
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
+    const wrong = await readProblems(core, '', false, options);
     const { endpoints, nextPageToken } = await core.endpoints.call((client) => client.listEndpoints, page, options);
-    const looked = await each(endpoints, (endpoint) => core.jobs.call((client) => client.getHealth, { endpointId: endpoint.id }, options));
+    /** One that is gone meanwhile is left out. */
+    const row = async (endpoint: Endpoint): Promise<EndpointRow[]> => {
+      try {
+        return [endpointRow(endpoint, await core.jobs.call((client) => client.getHealth, { endpointId: endpoint.id }, options))];
+      } catch (error) {
+        if (error instanceof CoreError && error.httpStatus === 404) return [];
+        throw error;
+      }
+    };
+    const rows = (await inLanes(endpoints, row)).flat();
     const nowMs = clock.nowMs();
-    const rows = looked.map(([endpoint, health]) => endpointRow(endpoint, health));
-    past.add(rows, nowMs);
-    const problems = looked.flatMap(([, health], index) => endpointProblems(rows[index]!, health));
-    return { nowMs, endpoints: rows, next: nextPageToken, problems };
+    await past.add(rows, nowMs, core, options);
+    return { nowMs, endpoints: rows, next: nextPageToken, ...wrong };
   };
   return { read, past: () => past.view() };
 }
@@ -30,35 +38,9 @@ export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, p
 /** The feed of the operator. */
 export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageAsked): FeedSource {
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
-    const { machines, next } = await readMachines(core, page, { apiKey, repeatable: true, signal });
-    const problems = machines.flatMap(({ name, connected, cordoned, gpus }): Problem[] => {
-      const about = { name, path: '/machines' };
-      const ill = gpus.filter(({ unhealthy }) => unhealthy !== '');
-      return [
-        ...(connected ? [] : [{ ...about, level: 'bad' as const, text: 'Its agent is away: what ran there has been put back or counts as lost.' }]),
-        ...ill.map((gpu) => ({ ...about, level: 'bad' as const, text: `GPU ${gpu.name}: ${gpu.unhealthy}` })),
-        ...(cordoned ? [{ ...about, level: 'warn' as const, text: 'It is cordoned: nothing new is placed on it.' }] : []),
-      ];
-    });
-    return { nowMs: clock.nowMs(), endpoints: [], next, problems, machines };
+    const options = { apiKey, repeatable: true, signal };
+    const [{ machines, next }, wrong] = await Promise.all([readMachines(core, page, options), readProblems(core, '', true, options)]);
+    return { nowMs: clock.nowMs(), endpoints: [], next, ...wrong, machines };
   };
   return { read };
-}
-
-/** Asks for each, some at a time. One that is gone meanwhile is left out. */
-async function each(endpoints: readonly Endpoint[], ask: (endpoint: Endpoint) => Promise<GetHealthResponse>): Promise<[Endpoint, GetHealthResponse][]> {
-  const answers: ([Endpoint, GetHealthResponse] | undefined)[] = endpoints.map(() => undefined);
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    for (let at = next++; at < endpoints.length; at = next++) {
-      const endpoint = endpoints[at]!;
-      const answer = await ask(endpoint).catch((error: { httpStatus?: number }) => {
-        if (error.httpStatus !== 404) throw error;
-        return undefined;
-      });
-      if (answer) answers[at] = [endpoint, answer];
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, endpoints.length) }, lane));
-  return answers.filter((answer) => answer !== undefined);
 }

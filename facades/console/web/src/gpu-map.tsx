@@ -1,7 +1,7 @@
-/** Machines with a square for each GPU: free, in use, ill. */
+/** Machines with a square for each GPU: free, ill, or in use, the darker the more of what its worker can do at once it does. */
 import { Link } from 'wouter';
 import type { GpuView, MachineView } from '../../views.ts';
-import { Badge, Panel } from './parts.tsx';
+import { Badge, Empty, Panel } from './parts.tsx';
 import { mib } from './words.ts';
 
 /** The map. */
@@ -25,12 +25,26 @@ export function GpuMap({ machines, hasLink = false }: { machines: readonly Machi
   );
 }
 
-function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointName } }: { gpu: GpuView }) {
+/** None is there. */
+export function NoMachine() {
+  return (
+    <Empty title="No machine has joined yet.">
+      <p>Make a join key with <code>npx slipway keys create NAME --scope agent --save agent.key</code> and start an agent with it.</p>
+    </Empty>
+  );
+}
+
+/** Shades of squares in use. */
+const SHADES = 4;
+
+function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointName, busy } }: { gpu: GpuView }) {
   const state = unhealthy !== '' ? 'ill' : heldBy === '' ? 'free' : 'used';
   const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
-  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : holder}`;
+  const share = heldBy === 'worker' ? `, ${busy === 0 ? 'idle' : `${Math.round(busy * 100)}\u00A0% busy`}` : '';
+  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : `${holder}${share}`}`;
+  const shade = state === 'used' && heldBy === 'worker' ? ` busy-${Math.ceil(busy * SHADES)}` : '';
   return (
-    <li className={`gpu ${state}`} title={told}>
+    <li className={`gpu ${state}${shade}`} title={told}>
       <span aria-hidden="true">{name}</span><small aria-hidden="true">{state === 'used' ? holder : state}</small>
       <span className="spoken">{told}</span>
     </li>

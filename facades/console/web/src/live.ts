@@ -10,13 +10,15 @@ import { ApiError } from './api.ts';
 export interface Live<View> {
   view: View | undefined;
   past: PastView;
+  /** The view is of the part of a list that was shown before. */
+  isOld: boolean;
   /** The service is away, in words; the view is the last that was told. */
   away: string;
   /** It is no more, or the key may not see it. */
   ended: ApiError | undefined;
 }
 
-const NOTHING = { view: undefined, past: {}, away: '', ended: undefined };
+const NOTHING = { view: undefined, past: {}, isOld: false, away: '', ended: undefined };
 
 /** Follows a feed. `query` names the page: without `endpoint` and `job` it is the overview, of which the part before is shown until there is another. */
 export function useLive<View>(query: string): Live<View> {
@@ -26,9 +28,9 @@ export function useLive<View>(query: string): Live<View> {
     if (!isShown) return undefined;
     const source = new EventSource(`/console/api/live${query}`);
     const say = (part: Partial<Live<View>>): void => setTold((before) => (
-      { ...(before.query === query ? before : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined }), ...part, query }
+      { ...(before.query === query ? before : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined, isOld: true }), ...part, query }
     ));
-    source.onmessage = ({ data }) => say({ view: JSON.parse(String(data)) as View, away: '' });
+    source.onmessage = ({ data }) => say({ view: JSON.parse(String(data)) as View, isOld: false, away: '' });
     source.addEventListener('past', ({ data }) => say({ past: JSON.parse(String(data)) as PastView }));
     source.addEventListener('away', ({ data }) => say({ away: textOf(data) }));
     source.addEventListener('ended', ({ data }) => {
@@ -42,7 +44,7 @@ export function useLive<View>(query: string): Live<View> {
     );
     return () => source.close();
   }, [query, isShown]);
-  return told.query === query ? told : isSamePage(told.query, query) ? { ...told, away: '', ended: undefined } : NOTHING;
+  return told.query === query ? told : isSamePage(told.query, query) ? { ...told, isOld: true, away: '', ended: undefined } : NOTHING;
 }
 
 /** Both are of the overview, or both of the same endpoint or job. */

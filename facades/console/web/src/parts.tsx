@@ -37,6 +37,11 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   return <div className="empty"><p><strong>{title}</strong></p>{children !== undefined && <div>{children}</div>}</div>;
 }
 
+/** Nothing of what there is has in it what was looked for. */
+export function NoHit({ what }: { what: string }) {
+  return <Empty title={`No ${what} has that in it.`}>Search for a part of its name or id.</Empty>;
+}
+
 /** It is on its way. */
 export function Loading() {
   return <div className="loading" role="status"><span className="spoken">Loading</span><i /><i /><i /></div>;

@@ -1,18 +1,20 @@
 /** What is wrong right now, each with its reason and the page that tells more. */
 import { Link } from 'wouter';
-import type { Problem } from '../../views.ts';
+import type { ProblemsView } from '../../views.ts';
 import { Badge, Panel } from './parts.tsx';
-import { unbroken } from './words.ts';
+import { count, unbroken } from './words.ts';
 
 /** The panel; nothing where all is well. `hasLinks`: they are of several pages. */
-export function Problems({ problems, hasLinks = false }: { problems: readonly Problem[]; hasLinks?: boolean }) {
-  if (problems.length === 0) return null;
+export function Problems({ problems, problemCount, hasLinks = false }: ProblemsView & { hasLinks?: boolean }) {
+  if (problemCount === 0) return null;
+  const shown = problems.length < problemCount ? `the worst ${problems.length} of ${count(problemCount)}` : String(problemCount);
   return (
-    <Panel title="Wrong now" aside={<span className="number">{problems.length}</span>}>
+    <Panel title="Wrong now" aside={<span className="number">{shown}</span>}>
       <ul className="problems">
-        {problems.map(({ level, name, path, text }) => (
-          <li key={`${path} ${text}`} className={level}>
-            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} /> {hasLinks && <Link href={path}>{name}</Link>} <span>{unbroken(text)}</span>
+        {problems.map(({ kind, level, name, path, text }) => (
+          <li key={`${kind} ${path} ${name} ${text}`} className={level}>
+            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} />{' '}
+            {hasLinks && (path === '' ? <strong>{name}</strong> : <Link href={path}>{name}</Link>)} <span>{unbroken(text)}</span>
           </li>
         ))}
       </ul>

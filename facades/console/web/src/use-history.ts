@@ -1,8 +1,7 @@
 /** The last minutes of endpoints: what the feed told at its beginning, and what it told since. */
 import { useRef } from 'react';
+import { withSample } from '../../views.ts';
 import type { EndpointRow, PastView, Sample } from '../../views.ts';
-
-const SAMPLES_MAX = 240;
 
 interface Kept {
   past: PastView;
@@ -20,7 +19,7 @@ export function useHistory(rows: readonly EndpointRow[], past: PastView, nowMs: 
       const before = kept.current.samples.get(row.id) ?? [];
       const { idle, running, initializing } = row.workers;
       const sample: Sample = [nowMs, row.queued, row.inProgress, idle + running + initializing];
-      return [row.id, [...before.filter(([atMs]) => atMs < nowMs), sample].slice(-SAMPLES_MAX)];
+      return [row.id, withSample(before.filter(([atMs]) => atMs < nowMs), sample)];
     }));
   }
   return kept.current.samples;

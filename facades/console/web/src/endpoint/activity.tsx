@@ -13,24 +13,24 @@ const BACK_MS = 30 * 60_000;
 
 /** The part. */
 export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
-  const { row, summary, problems, oldestWaitMs, machines, nowMs } = view;
+  const { row, summary, problems, problemCount, oldestWaitMs, machines, nowMs } = view;
   const samples = withDecisions(useHistory([row], past, nowMs).get(row.id) ?? [], view);
   const refusing = machines.filter(({ fits, reason }) => !fits && reason !== '');
   return (
     <>
-      <Problems problems={problems} />
+      <Problems problems={problems} problemCount={problemCount} />
       {summary !== '' && <p className="summary">{unbroken(summary)}</p>}
       <dl className="figures">
-        <Figure label="In queue" value={row.type === 'LB' ? '–' : count(row.queued)} />
-        <Figure label="Oldest waits" value={row.queued > 0 ? span(oldestWaitMs) : '–'} />
+        <Figure label={row.type === 'LB' ? 'Requests wait' : 'In queue'} value={count(row.queued)} />
+        {row.type === 'QB' && <Figure label="Oldest waits" value={row.queued > 0 ? span(oldestWaitMs) : '–'} />}
         <Figure label="Running" value={count(row.inProgress)} />
         <Figure label="Workers" value={`${row.workers.idle + row.workers.running} / ${row.workersMax}`} hint="ready, of at most" />
-        <Figure label="Completed" value={count(row.completed)} />
-        <Figure label="Failed" value={count(row.failed)} tone={row.failed > 0 ? 'bad' : ''} />
+        {row.type === 'QB' && <Figure label="Completed" value={count(row.completed)} />}
+        {row.type === 'QB' && <Figure label="Failed" value={count(row.failed)} tone={row.failed > 0 ? 'bad' : ''} />}
       </dl>
-      <Panel title="Queue and workers">
-        <Chart label="Jobs that wait and run, and workers" times={samples.map(([atMs]) => atMs)} series={[
-          { label: 'in queue', colour: '--queue', values: samples.map(([, queued]) => queued) },
+      <Panel title={row.type === 'LB' ? 'Requests and workers' : 'Queue and workers'}>
+        <Chart label={`${row.type === 'LB' ? 'Requests' : 'Jobs'} that wait and run, and workers`} times={samples.map(([atMs]) => atMs)} series={[
+          { label: row.type === 'LB' ? 'waiting' : 'in queue', colour: '--queue', values: samples.map(([, queued]) => queued) },
           { label: 'running', colour: '--run', values: samples.map(([, , running]) => running) },
           { label: 'workers', colour: '--good', values: samples.map(([, , , workers]) => workers) },
         ]} />

@@ -1,12 +1,15 @@
 /** What the scaler decided and why: what changed something, or gave another reason than before. */
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import { DECISIONS_PAGE } from '../../../views.ts';
 import type { DecisionView, EndpointView } from '../../../views.ts';
+import { ask } from '../api.ts';
 import { Chart } from '../chart.tsx';
-import { Badge, Empty, Panel } from '../parts.tsx';
+import { Badge, Empty, Failed, Panel } from '../parts.tsx';
 import { moment, span, unbroken } from '../words.ts';
 
 /** The part. */
-export function Decisions({ view: { decisions, nowMs, row } }: { view: EndpointView }) {
+export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: EndpointView }) {
+  const { decisions, hasMore, failure, showEarlier } = useDecisions(row.id, latest);
   const [isShort, setIsShort] = useState(false);
   const shown = isShort ? decisions.filter(({ target, present }) => target !== present) : decisions;
   const oldFirst = decisions.toReversed();
@@ -28,9 +31,34 @@ export function Decisions({ view: { decisions, nowMs, row } }: { view: EndpointV
         <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
           {shown.map((decision) => <Decision key={decision.id} decision={decision} />)}
         </ol>
+        {failure !== undefined ? <Failed error={failure} again={showEarlier} />
+          : hasMore && <div className="more"><button type="button" onClick={showEarlier}>Show earlier ones</button></div>}
       </Panel>
     </>
   );
+}
+
+/** The latest as they come, and those before them that were asked for. */
+function useDecisions(id: string, latest: readonly DecisionView[]) {
+  const kept = useRef<readonly DecisionView[]>([]);
+  const hasMore = useRef(latest.length >= DECISIONS_PAGE);
+  const [failure, setFailure] = useState<unknown>();
+  const [, setShown] = useState(0);
+  const oldest = latest.at(-1)?.id ?? 0;
+  // What has gone by unseen since, as while the tab was hidden, would be a gap: then all begins anew.
+  const isGap = (kept.current[0]?.id ?? oldest) < oldest;
+  if (isGap) hasMore.current = true;
+  kept.current = isGap ? latest : [...latest, ...kept.current.filter((decision) => decision.id < oldest)];
+  const showEarlier = (): void => {
+    ask<DecisionView[]>('GET', `/api/endpoints/${id}/decisions?before=${kept.current.at(-1)!.id}`).then((earlier) => {
+      const last = kept.current.at(-1)!.id;
+      kept.current = [...kept.current, ...earlier.filter((decision) => decision.id < last)];
+      hasMore.current = earlier.length >= DECISIONS_PAGE;
+      setFailure(undefined);
+      setShown(kept.current.length);
+    }, setFailure);
+  };
+  return { decisions: kept.current, hasMore: hasMore.current, failure, showEarlier };
 }
 
 function Decision({ decision }: { decision: DecisionView }) {

@@ -21,22 +21,23 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
     queryKey: ['errors', id, failed],
     queryFn: async () => {
       const pages = await Promise.all(['FAILED', 'TIMED_OUT'].map((status) => listJobs(id, { status, limit: JOBS_MAX })));
-      return pages.flatMap(({ requests }) => requests);
+      return { jobs: pages.flatMap(({ requests }) => requests), isAll: pages.every(({ hasMore }) => !hasMore) };
     },
   });
   const { jobs: may } = useSession();
   const [told, setTold] = useState('');
   if (error) return <Failed error={error} again={() => void refetch()} />;
   if (!data) return <Loading />;
-  const groups = grouped(data);
+  const groups = grouped(data.jobs);
   const runAgain = async (jobs: readonly ListedJob[]): Promise<void> => {
     setTold('Queueing …');
     const { queued, failure } = await retried(id, jobs);
     setTold(`${counted(queued, 'job')} of ${jobs.length} queued again.${failure}`);
     await refetch();
   };
+  const of = data.isAll ? 'of all failed jobs that are kept' : `of the newest ${data.jobs.length} failed jobs; there are more`;
   return (
-    <Panel title="Errors" aside={<><span role="status">{told}</span> of the newest failed jobs that are kept</>}>
+    <Panel title="Errors" aside={<><span role="status">{told}</span> {of}</>}>
       {groups.length === 0 ? <Empty title="No failed job is kept.">They are kept for half an hour after they ended.</Empty> : (
         <ul className="problems">
           {groups.map(([text, jobs]) => (

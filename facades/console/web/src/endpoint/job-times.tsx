@@ -1,11 +1,12 @@
-/** How long jobs of an endpoint waited and ran: percentiles of the last minutes to hours, and their course. */
+/** How many jobs of an endpoint came and ended, and how long they waited and ran: in the last minutes to hours, and their course. */
 import { useState } from 'react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { JobTimesView, PercentilesView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { Chart, SPANS } from '../chart.tsx';
 import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
-import { counted, span } from '../words.ts';
+import { count, counted, span } from '../words.ts';
+import { ratesOf } from './rates.ts';
 
 const WINDOWS = [[15, '15 minutes'], [60, 'hour'], [180, '3 hours'], [720, '12 hours']] as const;
 /** Core writes down what it saw each ten seconds. */
@@ -31,10 +32,33 @@ export function JobTimes({ id }: { id: string }) {
     </>
   );
   return (
-    <Panel title="How long jobs wait and run" aside={aside}>
-      {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
-        : data.execution.count === 0 ? <Empty title="No job ended in that time.">How long jobs waited and ran is kept for twelve hours.</Empty>
-          : <Shown times={data} />}
+    <>
+      <Panel title="How long jobs wait and run" aside={aside}>
+        {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
+          : data.execution.count === 0 ? <Empty title="No job ended in that time.">How long jobs waited and ran is kept for twelve hours.</Empty>
+            : <Shown times={data} />}
+      </Panel>
+      {data && data.rates.length > 0 && <JobRates times={data} text={WINDOWS.find(([length]) => length === minutes)![1]} />}
+    </>
+  );
+}
+
+/** `text`: how far back. */
+function JobRates({ times, text }: { times: JobTimesView; text: string }) {
+  const { times: at, arrived, completed, failed } = ratesOf(times);
+  const sum = (of: (rate: JobTimesView['rates'][number]) => number): string => count(times.rates.reduce((total, rate) => total + of(rate), 0));
+  return (
+    <Panel title="Jobs a minute" aside={<span>in the last {text}</span>}>
+      <dl className="figures">
+        <Figure label="Arrived" value={sum((rate) => rate.arrived)} />
+        <Figure label="Completed" value={sum((rate) => rate.completed)} />
+        <Figure label="Failed" value={sum((rate) => rate.failed)} hint="those that timed out included" />
+      </dl>
+      <Chart label="Jobs a minute" times={at} series={[
+        { label: 'arrived', colour: '--queue', values: arrived },
+        { label: 'completed', colour: '--good', values: completed },
+        { label: 'failed', colour: '--bad', values: failed },
+      ]} />
     </Panel>
   );
 }

@@ -22,17 +22,20 @@ const TABS = [
 /** Load-balancing endpoints have no jobs. */
 const OF_QUEUE: readonly string[] = ['jobs', 'errors', 'try'];
 const OF_JOBS: readonly string[] = [...OF_QUEUE, 'code'];
+/** The operator sees why it has these workers; what it does for its account is the account's. */
+const OF_OPERATOR: readonly string[] = ['activity', 'decisions'];
 
 /** The page. */
 export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
   const live = useLive<EndpointView>(`?endpoint=${encodeURIComponent(id)}`);
   const { view, ended, away } = live;
   const { jobs } = useSession();
+  const isOperator = useIsOperator();
   const trail = <Trail steps={[{ text: 'Overview', to: '/' }, { text: view?.row.name ?? id }]} />;
-  if (useIsOperator()) {
+  if (isOperator && !OF_OPERATOR.includes(tab)) {
     return (
       <>{trail}<h1>Endpoint</h1>
-        <section className="panel"><Empty title="Endpoints belong to accounts.">Sign in with a key of the account to see this one.</Empty></section></>
+        <section className="panel"><Empty title="Endpoints belong to accounts.">Sign in with a key of the account to see this part.</Empty></section></>
     );
   }
   if (ended?.status === 401 && jobs !== 'none') {
@@ -48,6 +51,7 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
   if (ended) return <>{trail}<Refused title="Endpoint" why={ended} /></>;
   if (!view) return <>{trail}<h1>Endpoint</h1><Loading /></>;
   const { row } = view;
+  const names = TABS.map(([name]) => name).filter((name) => (row.type === 'QB' || !OF_QUEUE.includes(name)) && (!isOperator || OF_OPERATOR.includes(name)));
   return (
     <>
       {trail}
@@ -55,7 +59,7 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
         <h1 title={row.name}>{row.name}</h1><code className="id">{id}</code><Badge word={row.type === 'LB' ? 'load balancing' : 'queue'} />
       </div>
       <Away text={away} />
-      <Tabs id={id} tab={tab} names={TABS.map(([name]) => name).filter((name) => row.type === 'QB' || !OF_QUEUE.includes(name))} />
+      <Tabs id={id} tab={tab} names={names} />
       <Part tab={tab} id={id} live={live} view={view} />
     </>
   );

@@ -3,21 +3,22 @@ import { useState } from 'react';
 import type { MachineView, OverviewView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
-import { GpuMap } from '../gpu-map.tsx';
+import { GpuMap, NoMachine } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
 import { Head, Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
-import { Away, Badge, Loading, Panel, Refused } from '../parts.tsx';
+import { Away, Badge, Loading, NoHit, Panel, Refused } from '../parts.tsx';
 import { useListing } from '../use-listing.ts';
 import { ago, mib } from '../words.ts';
 
 /** The page. */
 export default function MachinesPage() {
   const listing = useListing({ order: 'name', descending: false });
-  const { view, away, ended } = useLive<OverviewView>(`?${listing.query}`);
+  const { view, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   if (ended) return <Refused title="Machines" why={ended} />;
   if (!view) return <><h1>Machines</h1><Loading /></>;
   const machines = view.machines ?? [];
+  const isNone = machines.length === 0 && !isOld && listing.search === '' && listing.page === 1;
   return (
     <>
       <div className="title">
@@ -25,21 +26,23 @@ export default function MachinesPage() {
         <div className="actions"><DialogButton text="Join a machine" className="main">{(close) => <NewKey scope="AGENT" onClose={close} />}</DialogButton></div>
       </div>
       <Away text={away} />
-      <GpuMap machines={machines} />
+      {machines.length > 0 && <GpuMap machines={machines} />}
       <Panel title="All machines">
-        <Search listing={listing} />
-        <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways">
-          <table className="rows">
-            <thead><tr>
-              <Head listing={listing} text="Name" by="name" /><Head listing={listing} text="State" by="state" />
-              <Head listing={listing} text="Heard" by="seen" />
-              <th className="right">Workers</th><Head listing={listing} text="Processors" by="processors" className="right" />
-              <Head listing={listing} text="Memory" by="memory" className="right" /><th>Engine</th>
-              <th>Agent</th><th className="acts"><span className="spoken">Actions</span></th>
-            </tr></thead>
-            <tbody>{machines.map((machine) => <Row key={machine.id} machine={machine} nowMs={view.nowMs} />)}</tbody>
-          </table>
-        </div>
+        {!isNone && <Search listing={listing} />}
+        {isNone ? <NoMachine /> : machines.length === 0 ? <NoHit what="machine" /> : (
+          <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways">
+            <table className="rows">
+              <thead><tr>
+                <Head listing={listing} text="Name" by="name" /><Head listing={listing} text="State" by="state" />
+                <Head listing={listing} text="Heard" by="seen" />
+                <th className="right">Workers</th><Head listing={listing} text="Processors" by="processors" className="right" />
+                <Head listing={listing} text="Memory" by="memory" className="right" /><th>Engine</th>
+                <th>Agent</th><th className="acts"><span className="spoken">Actions</span></th>
+              </tr></thead>
+              <tbody>{machines.map((machine) => <Row key={machine.id} machine={machine} nowMs={view.nowMs} />)}</tbody>
+            </table>
+          </div>
+        )}
         <Pages listing={listing} next={view.next} />
       </Panel>
     </>

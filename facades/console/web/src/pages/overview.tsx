@@ -4,9 +4,9 @@ import type { FormEvent } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
 import { DialogButton } from '../dialog.tsx';
-import { GpuMap } from '../gpu-map.tsx';
+import { GpuMap, NoMachine } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
-import { Away, Badge, Empty, Figure, Loading, Panel, Refused } from '../parts.tsx';
+import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../parts.tsx';
 import { Problems } from '../problems.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
 import { Sparkline } from '../sparkline.tsx';
@@ -21,7 +21,7 @@ const Create = lazy(async () => ({ default: (await import('../create.tsx')).Crea
 /** The page. */
 export function Overview() {
   const listing = useListing(useIsOperator() ? { order: 'state', descending: false } : {});
-  const { view, past, away, ended } = useLive<OverviewView>(`?${listing.query}`);
+  const { view, past, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   const isOperator = useIsOperator();
   const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0);
   if (ended) return <><Refused title="Overview" why={ended} />{ended.status === 401 && <OpenById />}</>;
@@ -30,9 +30,9 @@ export function Overview() {
       <div className="title"><h1>Overview</h1>{!isOperator && <NewEndpoint />}</div>
       <Away text={away} />
       {view ? <>
-        {view.problems.length === 0 && <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>}
-        <Problems problems={view.problems} hasLinks />
-        {view.machines ? <Machines view={view} listing={listing} /> : <Endpoints view={view} history={history} listing={listing} />}
+        {view.problemCount === 0 && <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>}
+        <Problems problems={view.problems} problemCount={view.problemCount} hasLinks />
+        {view.machines ? <Machines view={view} listing={listing} /> : <Endpoints view={view} isOld={isOld} history={history} listing={listing} />}
         <Pages listing={listing} next={view.next} />
       </> : <Loading />}
       {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
@@ -71,11 +71,11 @@ function NewEndpoint() {
   );
 }
 
-function Endpoints({ view: { endpoints, next }, history, listing }: {
-  view: OverviewView; history: ReadonlyMap<string, readonly Sample[]>; listing: Listing;
+function Endpoints({ view: { endpoints, next, nowMs }, isOld, history, listing }: {
+  view: OverviewView; isOld: boolean; history: ReadonlyMap<string, readonly Sample[]>; listing: Listing;
 }) {
   const sum = (of: (row: EndpointRow) => number): number => endpoints.reduce((total, row) => total + of(row), 0);
-  const isPart = next !== '' || listing.page > 1 || listing.search !== '';
+  const isPart = isOld || next !== '' || listing.page > 1 || listing.search !== '';
   if (endpoints.length === 0 && !isPart) {
     return (
       <Panel title="Endpoints">
@@ -100,31 +100,33 @@ function Endpoints({ view: { endpoints, next }, history, listing }: {
       </dl>
       <Panel title="Endpoints" aside={isPart ? 'figures are of those that are shown' : undefined}>
         <Search listing={listing} />
-        <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
-          <table className="rows">
-            <thead><tr>
-              <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th>
-              <th>Last minutes: <span className="of-queue">queue</span>, <span className="of-run">running</span></th>
-              <Head listing={listing} text="Workers" by="workers_max" />
-              <th className="right">Completed</th><th className="right">Failed</th>
-            </tr></thead>
-            <tbody>{endpoints.map((row) => <Row key={row.id} row={row} samples={history.get(row.id) ?? []} />)}</tbody>
-          </table>
-        </div>
+        {endpoints.length === 0 ? <NoHit what="endpoint" /> : (
+          <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
+            <table className="rows">
+              <thead><tr>
+                <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th>
+                <th>Last 10 minutes: <span className="of-queue">queue</span>, <span className="of-run">running</span></th>
+                <Head listing={listing} text="Workers" by="workers_max" />
+                <th className="right">Completed</th><th className="right">Failed</th>
+              </tr></thead>
+              <tbody>{endpoints.map((row) => <Row key={row.id} row={row} samples={history.get(row.id) ?? []} nowMs={nowMs} />)}</tbody>
+            </table>
+          </div>
+        )}
       </Panel>
     </>
   );
 }
 
-function Row({ row, samples }: { row: EndpointRow; samples: readonly Sample[] }) {
+function Row({ row, samples, nowMs }: { row: EndpointRow; samples: readonly Sample[]; nowMs: number }) {
   return (
     <tr>
       <th scope="row"><Link href={`/endpoints/${row.id}`} className="text" title={row.name}>{row.name}</Link> <code className="id">{row.id}</code></th>
-      <td className="right number">{row.type === 'LB' ? '–' : count(row.queued)}</td>
+      <td className="right number">{count(row.queued)}</td>
       <td className="right number">{count(row.inProgress)}</td>
       <td className="lines">
-        <Sparkline values={samples.map(([, queued]) => queued)} label="In queue" />
-        <Sparkline values={samples.map(([, , running]) => running)} label="Running" tone="run" />
+        <Sparkline points={samples.map(([atMs, queued]) => [atMs, queued])} nowMs={nowMs} label="In queue" />
+        <Sparkline points={samples.map(([atMs, , running]) => [atMs, running])} nowMs={nowMs} label="Running" tone="run" />
       </td>
       <td><Workers row={row} /></td>
       <td className="right number">{count(row.completed)}</td>
@@ -153,13 +155,7 @@ function Machines({ view, listing }: { view: OverviewView; listing: Listing }) {
   const machines = view.machines ?? [];
   const gpus = machines.flatMap((machine) => machine.gpus);
   if (machines.length === 0 && listing.page === 1) {
-    return (
-      <Panel title="Machines">
-        <Empty title="No machine has joined yet.">
-          <p>Make a join key with <code>npx slipway keys create NAME --scope agent --save agent.key</code> and start an agent with it.</p>
-        </Empty>
-      </Panel>
-    );
+    return <Panel title="Machines"><NoMachine /></Panel>;
   }
   return (
     <>

@@ -1,0 +1,28 @@
+/** What core says is wrong, with the page that tells more of each. */
+import type { Problem as ProblemMessage } from '../../../proto/gen/slipway/v1/problem_service.ts';
+import type { CoreClient } from '../../core-client/core-client.ts';
+import type { CallOptions } from '../../core-client/service-calls.ts';
+import type { Problem, ProblemsView } from '../views.ts';
+
+/** The worst of all, or of an endpoint. `operator`: whose each is is told. */
+export async function readProblems(core: CoreClient, endpointId: string, operator: boolean, options: CallOptions): Promise<ProblemsView> {
+  const { problems, total } = await core.problems.call((client) => client.listProblems, { limit: 0, endpointId }, options);
+  return { problems: problems.map((problem) => problemView(problem, operator)), problemCount: total };
+}
+
+function problemView(problem: ProblemMessage, operator: boolean): Problem {
+  const { kind, broken, name, accountId, text } = problem;
+  const whose = operator && accountId !== '' ? ` (account ${accountId})` : '';
+  return { kind, level: broken ? 'bad' : 'warn', name: `${name}${whose}`, path: pathOf(problem, operator), text };
+}
+
+/** Empty: there is none that tells more. */
+function pathOf({ about, id, jobId }: ProblemMessage, operator: boolean): string {
+  switch (about) {
+    // Jobs are their owner's.
+    case 'ENDPOINT': return jobId === '' || operator ? `/endpoints/${id}` : `/endpoints/${id}/jobs/${jobId}`;
+    case 'POD': return operator ? '/accounts' : '/pods';
+    case 'MACHINE': return '/machines';
+    default: return operator ? '/accounts' : '';
+  }
+}

@@ -1,0 +1,94 @@
+/** What an endpoint's page draws and lists of the past, in a real Chromium: jobs a minute, decisions further back, errors of how many. */
+import t from 'tap';
+import postgres from 'postgres';
+import { whyNoChromium } from '../../helpers/chromium.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { startSystem } from '../../helpers/system.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { consolePages } from './console-pages.ts';
+
+t.setTimeout(240_000);
+t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
+  const system = await startSystem(t, { agents: 0 });
+  const { open, inspect } = await consolePages(t, system);
+  const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  const newEndpoint = () => system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 }, workersMax: 0 });
+
+  t.test('jobs a minute: how many came and ended, of the time that is chosen', async (t) => {
+    const id = await newEndpoint();
+    const page = await open(t);
+    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    await page.getByText('No job ended in that time.').waitFor();
+    const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Jobs a minute' }) });
+    t.equal(await panel.count(), 0, 'none came');
+    const seen = (minutesAgo: number, [arrived, low, completed, failed]: [number, number, number, number]) => sql`
+      INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, arrived_low, executed, execution_ms, executions, waits, completed, failed)
+      VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 10000, ${arrived}, ${low}, 0, 0, '{}', '{}', ${completed}, ${failed})`;
+    await seen(30, [100, 20, 90, 6]);
+    await seen(5, [7, 0, 3, 2]);
+    await panel.waitFor();
+    const figures = () => panel.locator('.figure').allTextContents();
+    t.same(await figures(), ['Arrived127', 'Completed93', 'Failed8']);
+    await panel.getByRole('img', { name: /^Jobs a minute\. Now: arrived 0, completed 0, failed 0\.$/ }).waitFor();
+    await page.getByLabel('in the last').selectOption({ label: '15 minutes' });
+    await waitFor('what came in that time', async () => (await figures()).join() === 'Arrived7,Completed3,Failed2');
+    await inspect(t, page, 'jobs a minute');
+  });
+
+  t.test('decisions: the latest, and as far back as they are kept', async (t) => {
+    const id = await newEndpoint();
+    await waitFor('the scaler\'s own', async () => (await sql`SELECT FROM scale_log WHERE endpoint_id = ${id}`).length > 0);
+    await sql`
+      INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+      SELECT ${id}, now() - (231 - n) * interval '1 minute', n % 3, n % 3, 0, 'reason ' || n, '[]',
+        '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0 FROM generate_series(1, 230) AS n ORDER BY n`;
+    const page = await open(t);
+    await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
+    const shown = page.getByRole('list', { name: 'Decisions, latest first' }).getByRole('listitem');
+    await page.getByText('reason 230').waitFor();
+    t.equal(await shown.count(), 100);
+    await page.getByRole('button', { name: 'Show earlier ones' }).click();
+    await page.getByText('reason 31', { exact: true }).waitFor();
+    t.equal(await shown.count(), 200);
+    await sql`
+      INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+      VALUES (${id}, 1, 1, 0, 'reason 231', '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
+    await page.getByText('reason 231').waitFor();
+    t.equal(await shown.count(), 201, 'what is new pushes nothing out');
+    await page.getByRole('button', { name: 'Show earlier ones' }).click();
+    await page.getByText('reason 1', { exact: true }).waitFor();
+    // The first of all is the scaler's own.
+    const reasons = (await shown.locator('p:first-of-type').allTextContents()).filter((text) => text.startsWith('reason'));
+    const numbers = reasons.map((text) => Number(text.slice('reason '.length)));
+    t.same(numbers, Array.from({ length: 231 }, (_, place) => 231 - place), 'each once, in order');
+    t.equal(await page.getByRole('button', { name: 'Show earlier ones' }).count(), 0, 'there are no earlier ones');
+    await inspect(t, page, 'decisions, all of them');
+    const statusOf = (before: string) => page.evaluate(`fetch('/console/api/endpoints/${id}/decisions?before=${before}',
+      { headers: { 'x-slipway-console': '1' } }).then(({ status }) => status)`);
+    for (const before of ['', '0', '-1', 'x', '1&before=2']) t.equal(await statusOf(before), 400, before);
+  });
+
+  t.test('errors: of how many jobs they are', async (t) => {
+    const id = await newEndpoint();
+    const failed = (from: number, to: number) => sql.begin(async (one) => {
+      await one`
+        INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, started_at, finished_at, ttl_deadline_at,
+          expires_at, attempt)
+        SELECT ${id}, 'failed-' || n || '-u1', 'FAILED', false, 600000, 1800000, now(), now(), now(), now() + interval '1 day', now() + interval '1 day', 1
+        FROM generate_series(${from}::int, ${to}::int) AS n`;
+      await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${id}, 'failed-' || n || '-u1', 'out of memory on card ' || n
+        FROM generate_series(${from}::int, ${to}::int) AS n`;
+    });
+    await failed(1, 3);
+    const page = await open(t);
+    await page.goto(`${system.url}/console/endpoints/${id}/errors`);
+    await page.getByText('of all failed jobs that are kept').waitFor();
+    await page.getByText('3 ×').waitFor();
+    await failed(4, 250);
+    await page.reload();
+    await page.getByText('of the newest 200 failed jobs; there are more').waitFor();
+    await page.getByText('200 ×').waitFor();
+    await inspect(t, page, 'errors of many');
+  });
+});
