@@ -13,6 +13,7 @@ import { call } from '../../helpers/grpc-clients.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
+import { keepPicture } from './console-pages.ts';
 import { everyPage } from './every-page.ts';
 import { jobPages } from './job-pages.ts';
 import { listPages } from './list-pages.ts';
@@ -62,6 +63,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     const told = found.violations.map(({ id: rule, nodes }) => `${rule}: ${nodes.map(({ html }) => html).join(' ').slice(0, 400)}`);
     t.same(told, [], `${name}: axe-core finds nothing`);
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'), `${name} is no wider than its window`);
+    await keepPicture(page, name);
   };
 
   t.test('signing in, the overview, signing out', async (t) => {
