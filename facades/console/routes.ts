@@ -12,6 +12,7 @@ import { listRoutes } from './api/lists.ts';
 import { liveRoute } from './api/live.ts';
 import { machineRoutes } from './api/machines.ts';
 import { operatorRoutes } from './api/operator.ts';
+import { podRoutes } from './api/pods.ts';
 import { releaseRoutes } from './api/releases.ts';
 import { usageRoutes } from './api/usage.ts';
 import { whatIfRoutes } from './api/what-if.ts';
@@ -40,7 +41,8 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   jobLogRoute(app, parts, consoleGate(parts, 'logs'));
   const gate = consoleGate(parts, 'management');
   const all = [
-    jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes, operatorRoutes, usageRoutes, releaseRoutes, decisionRoutes, jobTimesRoutes,
+    jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes, podRoutes, operatorRoutes, usageRoutes, releaseRoutes, decisionRoutes,
+    jobTimesRoutes,
   ];
   for (const add of all) add(app, parts, gate);
 }

@@ -152,6 +152,14 @@ export interface EndedView {
 /** Decisions that an endpoint's page begins with, and that are shown with each step further back. */
 export const DECISIONS_PAGE = 100;
 
+/** Something that keeps an endpoint from workers, or refuses it jobs or requests. */
+export interface LimitView {
+  limit: string;
+  text: string;
+  /** What would change it; empty: nothing that anybody has to do. */
+  change: string;
+}
+
 /** A decision of the scaler. */
 export interface DecisionView {
   id: number;

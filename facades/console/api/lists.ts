@@ -1,8 +1,6 @@
 /** Lists as a table shows them, with flat rows: searched, ordered and paged by core. */
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { presentPod } from '../../resources/pods/present-pod.ts';
 import type { ListView } from '../views.ts';
 import { iso, optionsOf, pageAsked, textOf } from './list-query.ts';
 
@@ -19,11 +17,6 @@ export function listRoutes(app: FastifyInstance, { core }: ConsoleParts, onReque
         containerDiskInGb: containerDiskGb, volumeInGb: volumeGb,
       }));
       return { rows, next: nextPageToken };
-    },
-    pods: async (request) => {
-      const asked = { ...pageAsked(request), includeWorkers: false, endpointId: '', endpointIds: [] };
-      const { pods, nextPageToken } = await core.pods.call((client) => client.listPods, asked, optionsOf(request));
-      return { rows: pods.map((pod) => podRow(pod, request.caller.accountId)), next: nextPageToken };
     },
     volumes: async (request) => {
       const { networkVolumes, nextPageToken } = await core.volumes.call((client) => client.listNetworkVolumes, pageAsked(request), optionsOf(request));
@@ -52,9 +45,4 @@ export function listRoutes(app: FastifyInstance, { core }: ConsoleParts, onReque
     },
   };
   for (const [name, read] of Object.entries(lists)) app.get(`/console/api/${name}`, { onRequest }, read);
-}
-
-function podRow(pod: Pod, accountId: string) {
-  const { id, name, desiredStatus, image, machineId, costPerHr, lastStatusChange } = presentPod(pod, accountId);
-  return { id, name: name ?? '', desiredStatus, image, gpuCount: pod.gpuCount, machineId, costPerHr, lastStatusChange };
 }

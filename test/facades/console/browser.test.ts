@@ -14,6 +14,7 @@ import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
 import { keepPicture } from './console-pages.ts';
+import { podPages } from './pod-pages.ts';
 import { everyPage } from './every-page.ts';
 import { jobPages } from './job-pages.ts';
 import { listPages } from './list-pages.ts';
@@ -264,6 +265,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   });
 
   const parts = { system, id, browser, open, signIn, inspect };
+  podPages(t, parts);
   listPages(t, parts);
   tryPages(t, parts);
   jobPages(t, parts);

@@ -146,7 +146,7 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
     await signIn(page);
     await takeEach(t, system, page, [
       ['templates', 'name,id,imageName,isServerless,isPublic,containerDiskInGb,volumeInGb', [endpoint.templateId, 'yes', 'no']],
-      ['pods', 'name,id,desiredStatus,image,gpuCount,machineId,costPerHr,lastStatusChange', ['taken', String(pod.id), 'RUNNING']],
+      ['pods', 'name,id,state,image,gpuCount,machineId,costPerHr,lastStatusChange', ['taken', String(pod.id)]],
       ['volumes', 'name,id,size,dataCenterId,created', ['a "quoted", name', String(volume.id), '3', 'default']],
       ['registries', 'name,id,created', ['taken', String(auth.id)]],
       ['keys', 'name,id,may,endpoints,belongsTo,created,revoked', ['test']],

@@ -14,6 +14,7 @@ const EndpointPage = lazy(() => import('./pages/endpoint.tsx'));
 const JobPage = lazy(() => import('./pages/job.tsx'));
 const MachinesPage = lazy(() => import('./pages/machines.tsx'));
 const UsagePage = lazy(() => import('./pages/usage.tsx'));
+const PodPage = lazy(() => import('./pages/pod.tsx'));
 const ListPage = lazy(() => import('./pages/list.tsx'));
 
 /** All of it. */
@@ -51,6 +52,7 @@ function Pages() {
       <Route path="/endpoints/:id/:tab?">{({ id, tab }) => <EndpointPage key={id} id={id} tab={tab ?? 'activity'} />}</Route>
       <Route path="/machines" component={MachinesPage} />
       <Route path="/usage" component={UsagePage} />
+      <Route path="/pods/:id">{({ id }) => <PodPage key={id} id={id} />}</Route>
       <Route path="/:kind">{({ kind }) => <ListPage key={kind} kind={kind} />}</Route>
       <Route><h1>Not here</h1><Empty title="There is no such page." /></Route>
     </Switch>

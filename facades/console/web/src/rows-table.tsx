@@ -2,6 +2,7 @@
 import { useMemo } from 'react';
 import type { ReactNode } from 'react';
 import { tableFeatures, useTable } from '@tanstack/react-table';
+import { Link } from 'wouter';
 import { Head } from './listing-parts.tsx';
 import { Badge } from './parts.tsx';
 import type { Listing } from './use-listing.ts';
@@ -15,7 +16,7 @@ const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
 /** Heads that are no column's name, with units where values have one. */
 const TITLES: Readonly<Record<string, string>> = {
   imageName: 'Image', isServerless: 'Serverless', isPublic: 'Public', containerDiskInGb: 'Container disk, GB', volumeInGb: 'Volume, GB',
-  desiredStatus: 'State', gpuCount: 'GPUs', machineId: 'Machine', costPerHr: 'Cost, $ an hour', lastStatusChange: 'Last change', size: 'Size, GB',
+  gpuCount: 'GPUs', machineId: 'Machine', costPerHr: 'Cost, $ an hour', lastStatusChange: 'Last change', size: 'Size, GB',
   dataCenterId: 'Data centre', gpus: 'GPUs', queuedJobs: 'Jobs that wait', requests: 'Requests in 10\u00A0s', gpuWeight: 'Weight',
   usdPerHour: 'Price, $ an hour',
 };
@@ -33,12 +34,14 @@ interface RowsTableProps {
   listing: Listing;
   /** By which of the list's orders a column is ordered. */
   orders: Readonly<Record<string, string>>;
+  /** Where each has a page of its own, by its id. */
+  page?: string | undefined;
   /** What can be done with one of them. */
   actions?: ((row: Row) => ReactNode) | undefined;
 }
 
 /** The table. */
-export function RowsTable({ rows, columns, name, listing, orders, actions }: RowsTableProps) {
+export function RowsTable({ rows, columns, name, listing, orders, page, actions }: RowsTableProps) {
   const described = useMemo(() => columns.map((column) => ({ id: column, accessorFn: (row: Row) => shown(column, row[column]) })), [columns]);
   const data = useMemo(() => [...rows], [rows]);
   const table = useTable({ features: FEATURES, columns: described, data });
@@ -56,7 +59,12 @@ export function RowsTable({ rows, columns, name, listing, orders, actions }: Row
         <tbody>
           {table.getRowModel().rows.map((row) => (
             <tr key={row.id}>
-              {columns.map((column) => <Cell key={column} column={column} text={row.getValue<string>(column)} />)}
+              {columns.map((column) => (
+                <Cell
+                  key={column} column={column} text={row.getValue<string>(column)}
+                  to={page !== undefined && column === 'name' ? `${page}/${String(row.original['id'])}` : undefined}
+                />
+              ))}
               {actions && <td className="acts"><span className="choices">{actions(row.original)}</span></td>}
             </tr>
           ))}
@@ -66,9 +74,11 @@ export function RowsTable({ rows, columns, name, listing, orders, actions }: Row
   );
 }
 
-function Cell({ column, text }: { column: string; text: string }) {
+function Cell({ column, text, to }: { column: string; text: string; to: string | undefined }) {
   const kind = isId(column) ? 'id' : NUMBERS.includes(column) ? 'right number' : WIDE.includes(column) ? 'wide' : '';
-  return <td className={kind}>{column === 'desiredStatus' ? <Badge word={text} /> : <span className="text" title={text}>{text}</span>}</td>;
+  if (column === 'state') return <td><Badge word={text} /></td>;
+  const shortened = <span className="text" title={text}>{text}</span>;
+  return <td className={kind}>{to === undefined ? shortened : <Link href={to}>{shortened}</Link>}</td>;
 }
 
 function isId(column: string): boolean {

@@ -1,7 +1,9 @@
 /** The workers of an endpoint on a time line, and those that ended without being told to. */
 import { useState } from 'react';
 import type { EndpointView, WorkerView } from '../../../views.ts';
+import { Dialog, DialogButton } from '../dialog.tsx';
 import { Badge, Empty, Panel } from '../parts.tsx';
+import { TailLog } from '../tail-log.tsx';
 import { plainText } from '../worker-text.ts';
 import { ago, clock, span } from '../words.ts';
 import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
@@ -114,7 +116,12 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
   ];
   return (
     <li className="hint">
-      <code>{id}</code> <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} /> {parts.filter((part) => part !== '').join(' · ')}
+      <code>{id}</code> <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} /> {parts.filter((part) => part !== '').join(' · ')}{' '}
+      {endedMs === 0 && (
+        <DialogButton text="Log" className="quiet" spoken={`of worker ${id}`}>
+          {(close) => <Dialog title={`Log of worker ${id}`} onClose={close}><TailLog path={`/api/workers/${id}/log`} label="Log" /></Dialog>}
+        </DialogButton>
+      )}
     </li>
   );
 }

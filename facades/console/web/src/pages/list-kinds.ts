@@ -17,6 +17,10 @@ export interface Kind {
   empty: string;
   /** How one gets it by the command line. */
   command?: string;
+  /** Where each has a page of its own, by its id. */
+  page?: string;
+  /** What it does changes by itself: so often it is read anew, in milliseconds. */
+  paceMs?: number;
   /** The form that makes one; what has a form can be changed or deleted too. */
   form?: 'template' | 'volume' | 'registry' | 'pod' | 'key' | 'account' | 'price';
 }
@@ -32,9 +36,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     form: 'template', empty: 'Templates say what workers and pods run.', command: 'npx slipway templates create --help',
   },
   pods: {
-    title: 'Pods', path: '/api/pods', columns: ['name', 'id', 'desiredStatus', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
-    orders: { name: 'name', desiredStatus: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' }, first: NEWEST,
-    form: 'pod', empty: 'Pods are processes that go on running.', command: 'npx slipway pods create --help',
+    title: 'Pods', path: '/api/pods', columns: ['name', 'id', 'state', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
+    orders: { name: 'name', state: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' }, first: NEWEST,
+    form: 'pod', page: '/pods', paceMs: 3_000, empty: 'Pods are processes that go on running.', command: 'npx slipway pods create --help',
   },
   volumes: {
     title: 'Network volumes', path: '/api/volumes', columns: ['name', 'id', 'size', 'dataCenterId', 'created'],

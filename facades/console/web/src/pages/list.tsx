@@ -33,13 +33,14 @@ export default function ListPage({ kind }: { kind: string }) {
 }
 
 function List({ kind }: { kind: Kind }) {
-  const { title, path, form, orders, first, ofOperator = [] } = kind;
+  const { title, path, form, orders, first, page, paceMs = false, ofOperator = [] } = kind;
   const isOperator = useIsOperator();
   const columns = kind.columns.filter((column) => isOperator || !ofOperator.includes(column));
   const mayChange = useSession().manage === 'write' && form !== undefined;
   const listing = useListing(first);
   const { data, error, refetch } = useQuery({
     queryKey: ['list', path, listing.query], queryFn: () => ask<ListView>('GET', `${path}?${listing.query}`), placeholderData: keepPreviousData,
+    refetchInterval: paceMs,
   });
   const actions = mayChange ? (row: Row) => <Act form={form} row={row} path={path} /> : undefined;
   const isSearched = listing.search !== '';
@@ -54,7 +55,7 @@ function List({ kind }: { kind: Kind }) {
           </Search>
         )}
         {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
-          : data.rows.length > 0 ? <RowsTable rows={data.rows} columns={columns} name={title} listing={listing} orders={orders} actions={actions} />
+          : data.rows.length > 0 ? <RowsTable rows={data.rows} columns={columns} name={title} listing={listing} orders={orders} page={page} actions={actions} />
             : isSearched ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
         {data && <Pages listing={listing} next={data.next} />}
       </section>

@@ -1,0 +1,59 @@
+/** A pod: what it does and why, where and with what it runs, and what it wrote last. */
+import type { PodView } from '../../../views-of-pods.ts';
+import { useLive } from '../live.ts';
+import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
+import { PodActions } from '../pod-actions.tsx';
+import { useSession } from '../session.tsx';
+import { TailLog } from '../tail-log.tsx';
+import { plainText } from '../worker-text.ts';
+import { ago, count } from '../words.ts';
+
+/** The page. */
+export default function PodPage({ id }: { id: string }) {
+  const { view, away, ended } = useLive<PodView>(`?pod=${encodeURIComponent(id)}`);
+  const mayChange = useSession().manage === 'write';
+  const trail = <Trail steps={[{ text: 'Pods', to: '/pods' }, { text: view?.name ?? id }]} />;
+  if (ended) return <>{trail}<Refused title="Pod" why={ended} /></>;
+  if (!view) return <>{trail}<h1>Pod</h1><Loading /></>;
+  const { name, state, desiredStatus, statusText, sinceMs, nowMs, gpuTypeId, gpus, machineId, costPerHour } = view;
+  return (
+    <>
+      {trail}
+      <div className="title">
+        <h1 title={name}>{name}</h1><code className="id">{id}</code><Badge word={state} />
+        {mayChange && <div className="actions"><PodActions id={id} name={name} isStopped={desiredStatus !== 'RUNNING'} /></div>}
+      </div>
+      <Away text={away} />
+      <dl className="figures">
+        <Figure label="State" value={state.toLowerCase()} tone={state === 'FAILED' ? 'bad' : ''} hint={`it shall be ${desiredStatus.toLowerCase()}`} />
+        <Figure label="Since" value={sinceMs === 0 ? '–' : ago(sinceMs, nowMs)} />
+        <Figure label="GPUs" value={gpus.length === 0 ? '–' : `${count(gpus.length)} × ${gpuTypeId}`} />
+        <Figure label="Machine" value={machineId || '–'} />
+        <Figure label="Cost, $ an hour" value={count(costPerHour)} />
+      </dl>
+      {statusText !== '' && (
+        <Panel title="What its machine told last">
+          <pre className="viewer" tabIndex={0} role="group" aria-label="What its machine told last">{plainText(statusText)}</pre>
+        </Panel>
+      )}
+      <Runs view={view} />
+      <Panel title="Log"><TailLog path={`/api/pods/${id}/log`} label="Log" /></Panel>
+    </>
+  );
+}
+
+function Runs({ view: { image, command, ports, gpus, volumeMountPath, networkVolumeId } }: { view: PodView }) {
+  const rows: [string, string][] = [
+    ['Image', image || 'none: its command runs on the host'], ['Command', command.join(' ')], ['Ports', ports.join(', ')], ['GPUs', gpus.join(', ')],
+    ['Files', `${networkVolumeId === '' ? 'of its own' : `network volume ${networkVolumeId}`}, at ${volumeMountPath}`],
+  ];
+  return (
+    <Panel title="What runs">
+      <div className="scroll" tabIndex={0} role="region" aria-label="What runs, scrolls sideways">
+        <table className="rows"><tbody>
+          {rows.filter(([, text]) => text !== '').map(([title, text]) => <tr key={title}><th scope="row">{title}</th><td className="wide">{text}</td></tr>)}
+        </tbody></table>
+      </div>
+    </Panel>
+  );
+}
