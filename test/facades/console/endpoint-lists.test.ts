@@ -31,7 +31,16 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     const figures = () => panel.locator('.figure').allTextContents();
     t.same(await figures(), ['Arrived127', 'Completed93', 'Failed8']);
     await panel.getByRole('img', { name: /^Jobs a minute\. Now: arrived 0, completed 0, failed 0\.$/ }).waitFor();
+    await panel.getByText('in the last hour').waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.route(/times\?minutes=15$/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
     await page.getByLabel('in the last').selectOption({ label: '15 minutes' });
+    t.equal(await panel.getByText('in the last hour').count(), 1, 'what is shown is still of the hour');
+    held.resolve();
+    await panel.getByText('in the last 15 minutes').waitFor();
     await waitFor('what came in that time', async () => (await figures()).join() === 'Arrived7,Completed3,Failed2');
     await inspect(t, page, 'jobs a minute');
   });

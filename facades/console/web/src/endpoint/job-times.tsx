@@ -38,13 +38,15 @@ export function JobTimes({ id }: { id: string }) {
           : data.execution.count === 0 ? <Empty title="No job ended in that time.">How long jobs waited and ran is kept for twelve hours.</Empty>
             : <Shown times={data} />}
       </Panel>
-      {data && data.rates.length > 0 && <JobRates times={data} text={WINDOWS.find(([length]) => length === minutes)![1]} />}
+      {data && data.rates.length > 0 && <JobRates times={data} />}
     </>
   );
 }
 
-/** `text`: how far back. */
-function JobRates({ times, text }: { times: JobTimesView; text: string }) {
+function JobRates({ times }: { times: JobTimesView }) {
+  // Of what is shown: what was chosen a moment ago may still be on its way.
+  const shown = Math.round((times.nowMs - times.sinceMs) / 60_000);
+  const text = WINDOWS.find(([length]) => length === shown)?.[1] ?? `${shown}\u00A0min`;
   const { times: at, arrived, completed, failed } = ratesOf(times);
   const sum = (of: (rate: JobTimesView['rates'][number]) => number): string => count(times.rates.reduce((total, rate) => total + of(rate), 0));
   return (
