@@ -3,6 +3,7 @@ import type { EndpointView, PastView, Sample } from '../../../views.ts';
 import { Chart } from '../chart.tsx';
 import { Figure, Panel } from '../parts.tsx';
 import { Problems } from '../problems.tsx';
+import { Refusing } from '../refusing.tsx';
 import { useHistory } from '../use-history.ts';
 import { count, span, unbroken } from '../words.ts';
 import { JobTimes } from './job-times.tsx';
@@ -15,7 +16,6 @@ const BACK_MS = 30 * 60_000;
 export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
   const { row, summary, problems, problemCount, oldestWaitMs, machines, nowMs } = view;
   const samples = withDecisions(useHistory([row], past, nowMs).get(row.id) ?? [], view);
-  const refusing = machines.filter(({ fits, reason }) => !fits && reason !== '');
   return (
     <>
       <Problems problems={problems} problemCount={problemCount} />
@@ -37,17 +37,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
       </Panel>
       {row.type === 'QB' && <JobTimes id={row.id} />}
       <Workers view={view} />
-      {refusing.length > 0 && (
-        <Panel title="Machines that take no further worker">
-          <ul className="problems">
-            {refusing.map(({ count: number, name, reason, change }) => (
-              <li key={`${name} ${reason}`}>
-                <strong>{name || (number === 1 ? 'One machine' : `${number} machines`)}</strong> {unbroken(change === '' ? reason : `${reason} – ${change}`)}
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
+      <Refusing machines={machines} />
     </>
   );
 }

@@ -1,5 +1,7 @@
-/** A job from its submission on: waiting, running, and what became of each attempt. */
+/** A job from its submission on: waiting, running, and each attempt from its beginning to its end. */
+import type { LimitView } from '../../../views.ts';
 import { Badge, Panel } from '../parts.tsx';
+import type { RefusingMachine } from '../refusing.tsx';
 import { plainText } from '../worker-text.ts';
 import { moment, span } from '../words.ts';
 
@@ -20,6 +22,8 @@ export interface JobView {
     attempt: number;
     lostAttempts: number;
     attempts: readonly AttemptView[];
+    /** While it waits. */
+    endpoint?: { limits: readonly LimitView[]; machines: readonly RefusingMachine[] };
   };
 }
 
@@ -29,6 +33,8 @@ interface AttemptView {
   workerAlive: boolean;
   exitCode?: number;
   reason: string;
+  startedAt?: string;
+  endedAt?: string;
   lostAt?: string;
   cause?: string;
   /** The operator is told. */
@@ -39,11 +45,13 @@ interface AttemptView {
 export function TimeLine({ view }: { view: JobView }) {
   const { submitMs, finishMs, nowMs, delayMs, executionMs, workerId, why } = view;
   if (submitMs === undefined) return null;
-  const whole = Math.max(1, (finishMs ?? nowMs) - submitMs);
+  const endMs = Math.max(submitMs + 1, finishMs ?? nowMs);
+  const whole = endMs - submitMs;
   const waited = why.state === 'IN_QUEUE' ? whole : Math.min(delayMs ?? whole, whole);
   const ran = executionMs ?? whole - waited;
-  const percent = (ms: number): string => `${(ms / whole * 100).toFixed(2)}%`;
-  const outcome = why.state === 'FAILED' || why.state === 'TIMED_OUT' ? 'bad' : why.state === 'IN_PROGRESS' ? 'busy' : '';
+  const hasRun = why.attempt > 0 && why.state !== 'IN_QUEUE';
+  const place = (ms: number): number => Math.min(100, Math.max(0, (ms - submitMs) / whole * 100));
+  const lanes = why.attempts.map((attempt) => ({ attempt, bar: barOf(attempt, why.state, endMs, place) }));
   return (
     <Panel title="Time line" aside={<span>{moment(submitMs)} – {finishMs === undefined ? 'now' : moment(finishMs)}</span>}>
       <ul className="lanes">
@@ -51,37 +59,55 @@ export function TimeLine({ view }: { view: JobView }) {
           <div>Job</div>
           <div>
             <div className="bar" aria-hidden="true">
-              <i className="warn" style={{ left: 0, width: percent(waited) }} />
-              {why.attempt > 0 && why.state !== 'IN_QUEUE' && <i className={outcome} style={{ left: percent(waited), width: percent(ran) }} />}
+              <i className="warn" style={{ left: 0, width: '100%' }} />
+              {lanes.toReversed().map(({ attempt, bar }) => bar && <i key={attempt.attempt} {...bar} />)}
             </div>
-            <p className="hint">waited {span(waited)}{why.attempt > 0 && why.state !== 'IN_QUEUE' ? `, ran ${span(ran)} on ${workerId ?? 'a worker'}` : ''}</p>
+            <p className="hint">waited {span(waited)}{hasRun ? `, ran ${span(ran)} on ${workerId ?? 'a worker'}` : ''}</p>
           </div>
         </li>
-        {why.attempts.map((attempt) => <Attempt key={attempt.attempt} attempt={attempt} submitMs={submitMs} whole={whole} />)}
+        {lanes.map(({ attempt, bar }) => <Attempt key={attempt.attempt} attempt={attempt} bar={bar} submitMs={submitMs} nowMs={nowMs} />)}
       </ul>
     </Panel>
   );
 }
 
-/** When it was lost, and then how its worker ended. How a worker ended later is nothing to an attempt that it finished. */
-function Attempt({ attempt: { attempt, workerId, workerAlive, machine, lostAt, cause, exitCode, reason }, submitMs, whole }: {
-  attempt: AttemptView; submitMs: number; whole: number;
+interface Bar {
+  className: string;
+  style: { left: string; width: string };
+}
+
+/** From its beginning to its end; of one whose beginning is not known, its end. */
+function barOf({ startedAt, endedAt, lostAt }: AttemptView, state: string, jobEndMs: number, place: (ms: number) => number): Bar | undefined {
+  const toMs = endedAt === undefined ? jobEndMs : Date.parse(endedAt);
+  if (startedAt === undefined && endedAt === undefined) return undefined;
+  const left = place(startedAt === undefined ? toMs : Date.parse(startedAt));
+  const isBad = lostAt !== undefined || state === 'FAILED' || state === 'TIMED_OUT';
+  const className = isBad ? 'bad' : endedAt === undefined ? 'busy' : state === 'CANCELLED' ? 'calm' : '';
+  // No bar is narrower than 3 px, nor may it begin where the line ends.
+  return { className, style: { left: `min(${left.toFixed(2)}%, 100% - 3px)`, width: `${(place(toMs) - left).toFixed(2)}%` } };
+}
+
+/** When it began, how long it was, what it came to, and how its worker ended. How a worker ended later is nothing to an attempt that it finished. */
+function Attempt({ attempt: { attempt, workerId, workerAlive, machine, startedAt, endedAt, lostAt, cause, exitCode, reason }, bar, submitMs, nowMs }: {
+  attempt: AttemptView; bar: Bar | undefined; submitMs: number; nowMs: number;
 }) {
   const isLost = lostAt !== undefined;
-  const atMs = isLost ? Math.min(whole, Math.max(0, Date.parse(lostAt) - submitMs)) : 0;
+  const startMs = startedAt === undefined ? undefined : Date.parse(startedAt);
+  const endMs = endedAt === undefined ? nowMs : Date.parse(endedAt);
   const told = [
-    `worker ${workerId}${machine ? ` on ${machine}` : ''}${workerAlive ? ', still there' : ''}`, cause ?? '',
-    isLost ? `lost ${span(atMs)} after the submission` : '', isLost && exitCode !== undefined ? `exit code ${exitCode}` : '',
+    `worker ${workerId}${machine ? ` on ${machine}` : ''}${workerAlive ? ', still there' : ''}`,
+    startMs === undefined ? '' : `began ${span(Math.max(0, startMs - submitMs))} after the submission`,
+    startMs === undefined ? '' : `${endedAt === undefined ? 'runs for' : 'ran'} ${span(Math.max(0, endMs - startMs))}`,
+    cause ?? '', isLost && startMs === undefined ? `ended ${span(Math.max(0, endMs - submitMs))} after the submission` : '',
+    isLost && exitCode !== undefined ? `exit code ${exitCode}` : '',
   ];
   return (
     <li className="lane">
-      <div>Attempt {attempt} {isLost && <Badge word="lost" tone="bad" />}</div>
+      <div>Attempt {attempt} {isLost && <Badge word="came to nothing" tone="bad" />}</div>
       <div>
-        {isLost && (
-          <div className="bar" aria-hidden="true"><i className="bad" style={{ left: `calc(${(atMs / whole * 100).toFixed(2)}% - 3px)` }} /></div>
-        )}
+        {bar && <div className="bar" aria-hidden="true"><i {...bar} /></div>}
         <p className="hint">{told.filter((part) => part !== '').join(' · ')}</p>
-        {isLost && reason !== '' && <pre className="viewer" tabIndex={0} aria-label={`The end of worker ${workerId}`}>{plainText(reason)}</pre>}
+        {isLost && reason !== '' && <pre className="viewer" tabIndex={0} role="group" aria-label={`The end of worker ${workerId}`}>{plainText(reason)}</pre>}
       </div>
     </li>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react';
 import { ask } from '../api.ts';
 import { errorText } from '../error-text.ts';
+import { HoldUps } from '../job/holdups.tsx';
 import { TimeLine } from '../job/time-line.tsx';
 import type { JobView } from '../job/time-line.tsx';
 import { LogView } from '../job/log-view.tsx';
@@ -47,7 +48,8 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
         <Figure label="Attempt" value={why.attempt || '–'} />
         <Figure label="Lost attempts" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
       </dl>
-      {view.error && <Panel title="Error"><pre className="viewer" tabIndex={0} aria-label="Error">{errorText(view.error).whole}</pre></Panel>}
+      {view.error && <Panel title="Error"><pre className="viewer" tabIndex={0} role="group" aria-label="Error">{errorText(view.error).whole}</pre></Panel>}
+      {why.endpoint && <HoldUps {...why.endpoint} />}
       <TimeLine view={view} />
       <Webhooks path={`${path}/webhooks`} state={why.state} />
       {isFinal ? <OutputView endpointId={endpointId} jobId={jobId} state={why.state} /> : null}

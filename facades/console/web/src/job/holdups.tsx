@@ -1,0 +1,24 @@
+/** Why a job waits, beside the sentence: what binds its endpoint, and machines that take no further worker of it. */
+import type { LimitView } from '../../../views.ts';
+import { Panel } from '../parts.tsx';
+import { Refusing } from '../refusing.tsx';
+import type { RefusingMachine } from '../refusing.tsx';
+import { unbroken } from '../words.ts';
+
+/** The panels; nothing where nothing binds. */
+export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; machines: readonly RefusingMachine[] }) {
+  return (
+    <>
+      {limits.length > 0 && (
+        <Panel title="What binds its endpoint">
+          <ul className="problems">
+            {limits.map(({ limit, text, change }) => (
+              <li key={`${limit} ${text}`}>{unbroken(text)}{change !== '' && <> – <strong>to change that: {unbroken(change)}</strong></>}</li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      <Refusing machines={machines} />
+    </>
+  );
+}
