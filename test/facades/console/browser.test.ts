@@ -16,6 +16,8 @@ import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
 import { keepPicture } from './console-pages.ts';
 import { podPages } from './pod-pages.ts';
 import { attemptPages } from './attempt-pages.ts';
+import { workerPages } from './worker-pages.ts';
+import { codePages } from './code-pages.ts';
 import { everyPage } from './every-page.ts';
 import { jobPages } from './job-pages.ts';
 import { listPages } from './list-pages.ts';
@@ -268,6 +270,8 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   const parts = { system, id, browser, open, signIn, inspect };
   podPages(t, parts);
   attemptPages(t, parts);
+  workerPages(t, parts);
+  codePages(t, parts);
   listPages(t, parts);
   tryPages(t, parts);
   jobPages(t, parts);
