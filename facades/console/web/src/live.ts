@@ -3,6 +3,8 @@
  * need them too.
  */
 import { useEffect, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useDebounce } from 'use-debounce';
 import type { PastView } from '../../views.ts';
 import { ApiError } from './api.ts';
 
@@ -17,6 +19,9 @@ export interface Live<View> {
   /** It is no more, or the key may not see it. */
   ended: ApiError | undefined;
 }
+
+/** After this long every facade knows that a key was revoked, in milliseconds. */
+const REVOKED_MS = 6_000;
 
 const NOTHING = { view: undefined, past: {}, isOld: false, away: '', ended: undefined };
 
@@ -44,7 +49,18 @@ export function useLive<View>(query: string): Live<View> {
     );
     return () => source.close();
   }, [query, isShown]);
+  useSessionCheck(told.ended);
   return told.query === query ? told : isSamePage(told.query, query) ? { ...told, isOld: true, away: '', ended: undefined } : NOTHING;
+}
+
+/** A key that is refused may see less than this page, or have been revoked: then one is asked to sign in again. */
+function useSessionCheck(ended: ApiError | undefined): void {
+  const queries = useQueryClient();
+  const [endedLongAgo] = useDebounce(ended, REVOKED_MS);
+  // At once, and when every facade knows that a key was revoked.
+  useEffect(() => {
+    if (ended?.status === 401) void queries.invalidateQueries({ queryKey: ['session'] });
+  }, [ended, endedLongAgo, queries]);
 }
 
 /** Both are of the overview, or both of the same endpoint or job. */

@@ -1,0 +1,84 @@
+/** The console in a real Chromium while parts of a real system are away: what its open pages say, and that they go on by themselves. */
+import t from 'tap';
+import type { Test } from 'tap';
+import type { Page } from 'playwright-core';
+import { startChromium, whyNoChromium } from '../../helpers/chromium.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { startProcesses } from '../../helpers/processes.ts';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+
+const WAIT_MS = 60_000;
+
+t.setTimeout(300_000);
+t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, async (t) => {
+  // Sessions outlive the facade's process.
+  const slipway = await startProcesses(t, { env: { SLIPWAY_EDGE_KEY: 'an edge key of this test' } });
+  const id = await slipway.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 } });
+  const browser = await startChromium(t);
+  const signIn = async (t: Test, key = slipway.key): Promise<Page> => {
+    const context = await browser.newContext();
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(WAIT_MS);
+    page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
+    await page.goto(`${slipway.url}/console`);
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('row').filter({ hasText: id }).waitFor();
+    return page;
+  };
+  /** How many jobs wait, as the page of the endpoint tells it. */
+  const waiting = (page: Page, count: number) => page.locator('.figure').filter({ hasText: 'In queue' }).getByText(String(count), { exact: true }).waitFor();
+  const parked = async (): Promise<void> => { await slipway.request('POST', `/v2/${id}/run`, { input: {} }); };
+  const closed = Endpoint.fromPartial({ id, workersMax: 0 });
+  await call(slipway.clients.endpoints, 'updateEndpoint', { endpoint: closed, updateMask: ['workers_max'] }, slipway.key);
+
+  t.test('the facade: the page says so, keeps what it knew, and goes on', async (t) => {
+    const page = await signIn(t);
+    await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+    await waiting(page, 0);
+    await slipway.facade.kill();
+    await page.getByText('Connecting again …').waitFor();
+    await waiting(page, 0);
+    await slipway.facade.start();
+    await page.getByText('Connecting again …').waitFor({ state: 'detached' });
+    await parked();
+    await waiting(page, 1);
+  });
+
+  t.test('core: a page that is open says so and goes on, one that is opened then can be tried again', async (t) => {
+    const page = await signIn(t);
+    await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+    await waiting(page, 1);
+    await slipway.cores[0]!.kill();
+    await page.locator('.away').waitFor();
+    t.match(await page.locator('.away').textContent(), /\w+ \w+/, 'in words');
+    await waiting(page, 1);
+    await page.getByRole('link', { name: 'Templates' }).click();
+    const failed = page.getByRole('alert').filter({ has: page.getByRole('button', { name: 'Try again' }) });
+    await failed.waitFor();
+    await slipway.cores[0]!.start();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('cell', { name: /^test-/ }).first().waitFor();
+    await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+    await parked();
+    await waiting(page, 2);
+    t.equal(await page.locator('.away').count(), 0);
+  });
+
+  t.test('a key that is revoked while its page is open: one is asked to sign in again', async (t) => {
+    const fields = { name: 'for a while', scope: KeyScope.ALL, endpointIds: [], accountId: '', permissions: undefined };
+    const { key, secret } = await call(slipway.clients.keys, 'createKey', fields, slipway.key);
+    const page = await signIn(t, secret);
+    await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+    await waiting(page, 2);
+    await call(slipway.clients.keys, 'revokeKey', { id: key!.id }, slipway.key);
+    await page.getByText('The session has ended: sign in again.').waitFor();
+    t.equal(await page.getByText(id).count(), 0, 'nothing of the endpoint stays in sight');
+    await page.getByLabel('API key').fill(slipway.key);
+    await page.keyboard.press('Enter');
+    await waiting(page, 2);
+  });
+});
