@@ -41,7 +41,8 @@ const Piece = memo(({ text }: { text: string }) => <span className="block">{text
 
 /** Pieces that are all there. */
 export function Blocks({ text, label }: { text: string; label: string }) {
-  return <pre className="viewer" tabIndex={0} aria-label={label}>{cut(text, 0).map(({ key, text: piece }) => <Piece key={key} text={piece} />)}</pre>;
+  const pieces = cut(text, 0);
+  return <pre className="viewer" tabIndex={0} role="group" aria-label={label}>{pieces.map(({ key, text: piece }) => <Piece key={key} text={piece} />)}</pre>;
 }
 
 /** Pieces that become more. Whoever looks at the end goes on seeing the end. */
@@ -58,7 +59,7 @@ export function Tail({ blocks, label, otherwise }: { blocks: readonly Block[]; l
   }, [blocks]);
   return (
     <pre
-      className="viewer" ref={place} tabIndex={0} aria-label={label} aria-live="off"
+      className="viewer" ref={place} tabIndex={0} role="group" aria-label={label} aria-live="off"
       onScroll={({ currentTarget: seen }) => {
         // Whoever goes up leaves the end; a text that grows leaves nobody.
         if (seen.scrollHeight - seen.scrollTop - seen.clientHeight < 40) isAtEnd.current = true;

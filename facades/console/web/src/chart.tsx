@@ -23,6 +23,8 @@ interface Scale {
 }
 
 const HEIGHT = 220;
+/** Of a chart that is shown as a table, the newest. */
+const TABLE_ROWS_MAX = 200;
 /** Marks of counts are whole. */
 const WHOLE = [1, 2, 5].flatMap((first) => Array.from({ length: 10 }, (_, zeros) => first * 10 ** zeros)).sort((a, b) => a - b);
 const COUNTS: Scale = { marks: WHOLE, mark: String, text: String, size: 46, points: false };
@@ -55,7 +57,38 @@ export function Chart({ times, series, label, scale = COUNTS }: { times: readonl
   }, [names, theme]);
   useEffect(() => plot.current?.setData(latest.current));
   const now = series.map(({ label: name, values }) => `${name} ${told(scale, values.at(-1))}`).join(', ');
-  return <div className="chart" ref={place} role="img" aria-label={`${label}. Now: ${now}.`} />;
+  return (
+    <>
+      <div className="chart" ref={place} role="img" aria-label={`${label}. Now: ${now}.`} />
+      <AsTable times={times} series={series} label={label} scale={scale} />
+    </>
+  );
+}
+
+/** The same values for those who use no mouse: the newest first, made only while it is open. */
+function AsTable({ times, series, label, scale }: { times: readonly number[]; series: readonly Series[]; label: string; scale: Scale }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const places = isOpen ? [...times.keys()].slice(-TABLE_ROWS_MAX).toReversed() : [];
+  return (
+    <details className="as-table" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>As a table</summary>
+      {isOpen && (
+        <div className="scroll" tabIndex={0} role="region" aria-label={`${label}, as a table`}>
+          <table className="rows">
+            <thead><tr><th>At</th>{series.map(({ label: name }) => <th key={name} className="right">{name}</th>)}</tr></thead>
+            <tbody>
+              {places.map((place) => (
+                <tr key={times[place]}>
+                  <th scope="row">{moment(times[place]!)}</th>
+                  {series.map(({ label: name, values }) => <td key={name} className="right number">{told(scale, values[place])}</td>)}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
 }
 
 function told({ text }: Scale, value: number | null | undefined): string {

@@ -116,7 +116,7 @@ function Secret({ wanted, made: { secret }, onClose }: { wanted: Wanted; made: N
     <Dialog title={`Key “${wanted.name}”`} onClose={onClose}>
       <div className="body">
         <p>Copy it now: it is shown this once, and stored hashed.</p>
-        <p><code className="secret" tabIndex={0} aria-label="The key">{secret}</code></p>
+        <p><code className="secret" tabIndex={0} role="group" aria-label="The key">{secret}</code></p>
         {wanted.scope === 'AGENT' && (
           <p>On the machine, put it into a file that only its agent can read and start the agent: <code>npx slipway agent --key-file FILE</code></p>
         )}

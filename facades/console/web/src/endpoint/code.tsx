@@ -12,7 +12,7 @@ export function Code({ id, type }: { id: string; type: string }) {
 function Sample({ title, text }: { title: string; text: string }) {
   return (
     <Panel title={title} aside={<Copy text={text} />}>
-      <pre className="viewer" tabIndex={0} aria-label={title}>{text}</pre>
+      <pre className="viewer" tabIndex={0} role="group" aria-label={title}>{text}</pre>
     </Panel>
   );
 }
