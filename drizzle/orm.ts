@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 const load = createRequire(import.meta.url || `${process.cwd()}/drizzle/orm.ts`);
 
 export const {
-  and, arrayContained, asc, desc, eq, getTableColumns, gt, inArray, isNull, lt, ne, notExists, or, sql,
+  and, arrayContained, asc, desc, eq, getTableColumns, gt, gte, inArray, isNull, lt, ne, notExists, or, sql,
 } = load('drizzle-orm') as typeof import('drizzle-orm');
 export const {
   alias, bigint, bigserial, boolean, check, customType, doublePrecision, index, integer, jsonb, pgTable, primaryKey, text, timestamp, unique, uniqueIndex, uuid,

@@ -18,6 +18,10 @@ export interface AuditRequest {
   subjectId: string;
   /** Only changes with this text in their action, subject, key or fields; empty: all. */
   search: string;
+  /** Undefined: all. */
+  action: string | undefined;
+  /** Only changes since then; undefined: all. */
+  since: Date | undefined;
   /** The oldest first; then so are its pages. */
   oldestFirst: boolean;
 }
@@ -31,7 +35,7 @@ export interface AuditPage {
 
 /** Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size, or a token of no page. */
 export async function listAuditEvents(
-  audit: Stores['audit'], caller: Caller, accountId: string, { pageSize, pageToken, subjectId, search, oldestFirst }: AuditRequest,
+  audit: Stores['audit'], caller: Caller, accountId: string, { pageSize, pageToken, subjectId, search, action, since, oldestFirst }: AuditRequest,
 ): Promise<AuditPage> {
   if (!isUnlimited(caller)) throw unauthorized();
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
@@ -39,7 +43,7 @@ export async function listAuditEvents(
   const size = pageSize || PAGE_SIZE_DEFAULT;
   // One more than the page holds says whether there is another.
   const found = await audit.list(accountId, {
-    limit: size + 1, search, oldestFirst,
+    limit: size + 1, search, action, since, oldestFirst,
     ...(pageToken === '' ? {} : { beyondId: idOf(pageToken) }),
     ...(subjectId === '' ? {} : { subjectId }),
   });

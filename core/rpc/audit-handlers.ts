@@ -6,7 +6,8 @@ import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 import { namedAccount } from './own-account.ts';
-import { searchOf } from './paging.ts';
+import { noFilter } from '../store/page.ts';
+import { filtersOf, searchOf } from './paging.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
@@ -16,7 +17,9 @@ export function auditHandlers(access: Access, audit: Stores['audit'], logger: Lo
       const { caller, accountId } = await namedAccount(access, apiKey, request.accountId);
       const { view } = request;
       if (view && view.orderBy !== '' && view.orderBy !== 'time') throw invalid('order_by of the audit trail must be `time` or empty');
-      const asked = { ...request, search: searchOf(view), oldestFirst: view?.orderBy === 'time' && !view.descending };
+      const { action, ...others } = filtersOf(view);
+      for (const name of Object.keys(others)) throw noFilter(name, ['action']);
+      const asked = { ...request, search: searchOf(view), action, since: request.sinceTime, oldestFirst: view?.orderBy === 'time' && !view.descending };
       const { events, nextPageToken } = await listAuditEvents(audit, caller, accountId, asked);
       return {
         events: events.map(({ at, accountId: of, ...event }) => ({ ...event, accountId: of ?? '', time: at })),

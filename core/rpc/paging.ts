@@ -23,18 +23,19 @@ export interface PagedMessage {
   view?: ListView | undefined;
 }
 
-/** Characters of a search. */
+/** Characters of a search or a filter, and how many filters a list has. */
 const SEARCH_LENGTH_MAX = 200;
+const FILTERS_MAX = 10;
 const TOKEN_LENGTH_MAX = 8_192;
 
 /**
- * Which page is meant. `own`: how the list is ordered unless the request says otherwise; default: oldest first. INVALID_REQUEST: a bad size, a search that
- * is too long, or a token that no page of a list in this order gave.
+ * Which page is meant. `own`: how the list is ordered unless the request says otherwise; default: oldest first. INVALID_REQUEST: a bad size, a search or a
+ * filter that is too long, or a token that no page of a list in this order gave.
  */
 export function pageRequestOf(message: PagedMessage, own = ''): PageRequest {
   const { pageToken = '', view } = message;
   const orderBy = view?.orderBy || (own === '' && view?.descending ? 'created' : own);
-  const wanted = { search: searchOf(view), orderBy, descending: view?.descending ?? false };
+  const wanted = { search: searchOf(view), orderBy, descending: view?.descending ?? false, filters: filtersOf(view) };
   const after = pageToken === '' ? undefined : orderBy === '' ? keyFromToken(pageToken) : placeFromToken(pageToken, wanted);
   return { size: pageSizeOf(message), after, view: wanted };
 }
@@ -44,6 +45,16 @@ export function searchOf(view: ListView | undefined): string {
   const search = view?.search.trim() ?? '';
   if (search.length > SEARCH_LENGTH_MAX || search.includes('\0')) throw invalid(`view.search must have at most ${SEARCH_LENGTH_MAX} characters and no NUL`);
   return search;
+}
+
+/** What fields must be. INVALID_REQUEST: too many, or too long. */
+export function filtersOf(view: ListView | undefined): Readonly<Record<string, string>> {
+  const filters = view?.filters ?? {};
+  const values = Object.values(filters);
+  if (values.length > FILTERS_MAX || values.some((value) => value.length > SEARCH_LENGTH_MAX || value.includes('\0'))) {
+    throw invalid(`view.filters must be at most ${FILTERS_MAX}, each of at most ${SEARCH_LENGTH_MAX} characters and without NUL`);
+  }
+  return filters;
 }
 
 /** Most entries of the page. INVALID_REQUEST: out of range. */

@@ -85,8 +85,9 @@ export class ApiKeyStore {
     const where = and(whose, ...some);
     const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;
     const sorts = { name: byText(apiKey.name), scope: byText(apiKey.scope) };
+    const filters = { scope: apiKey.scope, revoked: sql`CASE WHEN ${apiKey.revokedAt} IS NULL THEN 'no' ELSE 'yes' END` };
     const searched = [apiKey.name, sql`array_to_string(${apiKey.endpointIds}, ' ')`];
-    const listed = { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where, searched, sorts };
+    const listed = { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where, searched, sorts, filters };
     return readPage(this.#database, listed, page, async (ids) => (
       (await this.#database.db.select().from(apiKey).where(inArray(apiKey.id, ids))).map(keyFromRow)
     ));

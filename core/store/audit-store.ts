@@ -1,5 +1,5 @@
 /** Who changed what, for people. Rows are written by audit-rows.ts. */
-import { and, asc, desc, eq, gt, lt, sql } from '../../drizzle/orm.ts';
+import { and, asc, desc, eq, gt, gte, lt, sql } from '../../drizzle/orm.ts';
 import { auditEvent } from '../../drizzle/schema/audit-event.ts';
 import type { Database } from './database.ts';
 
@@ -14,6 +14,8 @@ export interface AuditSelection {
   subjectId?: string;
   /** Text in the action, the subject, the key or a field; empty: all. */
   search: string;
+  action?: string | undefined;
+  since?: Date | undefined;
   oldestFirst: boolean;
 }
 
@@ -34,6 +36,8 @@ export class AuditStore {
       page.search === '' ? undefined
         : sql`strpos(lower(concat_ws(' ', ${action}, ${subjectId}, ${keyId}, array_to_string(${fields}, ' '))), lower(${page.search})) > 0`,
       page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
+      page.action === undefined ? undefined : eq(action, page.action),
+      page.since === undefined ? undefined : gte(auditEvent.at, page.since),
     )).orderBy(page.oldestFirst ? asc(id) : desc(id)).limit(page.limit);
   }
 }

@@ -53,6 +53,7 @@ const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + o
 /** What a list of pods can be searched for and ordered by. */
 const PODS_VIEWED = {
   searched: [pod.name, pod.imageName, pod.machineId, pod.state],
+  filters: { state: pod.state },
   sorts: { name: byText(pod.name), image: byText(pod.imageName), state: byText(pod.state), gpus: byNumber(pod.gpuCount), changed: byTime(pod.stateChangedAt) },
 };
 const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId} JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;

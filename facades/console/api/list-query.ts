@@ -6,6 +6,7 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 /** Rows of a page that is shown, and the most that may be asked for, which is for taking a list along. */
 const PAGE_SIZE = 50;
 const PAGE_SIZE_MAX = 1_000;
+const FILTER = 'filter.';
 
 /** As every paged request of the contract takes it. */
 export interface PageAsked {
@@ -14,12 +15,20 @@ export interface PageAsked {
   view: View;
 }
 
-/** From the query: `page`, the `next` of the page before, `size`, `search`, `order` and `descending`. */
+/** From the query: `page`, the `next` of the page before, `size`, `search`, `order`, `descending`, and `filter.` with the name of a field. */
 export function pageAsked(request: FastifyRequest): PageAsked {
   const size = textOf(request, 'size');
   if (!/^\d{0,4}$/.test(size) || Number(size) > PAGE_SIZE_MAX) throw new CoreError('INVALID_REQUEST', `"size" must be from 1 to ${PAGE_SIZE_MAX}.`);
-  const view = { search: textOf(request, 'search'), orderBy: textOf(request, 'order'), descending: textOf(request, 'descending') === 'true' };
+  const view = {
+    search: textOf(request, 'search'), orderBy: textOf(request, 'order'), descending: textOf(request, 'descending') === 'true', filters: filtersOf(request),
+  };
   return { pageSize: Number(size) || PAGE_SIZE, pageToken: textOf(request, 'page'), view };
+}
+
+/** What fields must be; empty ones may be anything. */
+function filtersOf(request: FastifyRequest): Record<string, string> {
+  const names = Object.keys(request.query as object).filter((name) => name.startsWith(FILTER));
+  return Object.fromEntries(names.map((name) => [name.slice(FILTER.length), textOf(request, name)]).filter(([, text]) => text !== ''));
 }
 
 /** How core is asked for a list. */

@@ -119,32 +119,34 @@ t.test('every list is searched and ordered before it is cut into pages', async (
   };
   for (const [name, { read, orders }] of Object.entries(lists)) {
     for (const orderBy of orders) {
-      const whole = await read({ search: '', orderBy, descending: false }, 0, '');
-      const turned = await read({ search: '', orderBy, descending: true }, 1_000, '');
+      const whole = await read({ search: '', orderBy, descending: false, filters: {} }, 0, '');
+      const turned = await read({ search: '', orderBy, descending: true, filters: {} }, 1_000, '');
       t.same(turned.ids, whole.ids.toReversed(), `${name} by ${orderBy}, the other way round`);
       const paged: string[] = [];
       for (let next: string | undefined = ''; next !== undefined;) {
-        const page: Awaited<ReturnType<Entries>> = await read({ search: '', orderBy, descending: true }, 2, next);
+        const page: Awaited<ReturnType<Entries>> = await read({ search: '', orderBy, descending: true, filters: {} }, 2, next);
         paged.push(...page.ids);
         next = page.next || undefined;
       }
       t.same(paged, turned.ids, `${name} by ${orderBy}, in pages of two`);
     }
     if (name === 'audit') continue;
-    const refused = (view: Partial<ListView>, token = '') => reasonOf(read({ search: '', orderBy: '', descending: false, ...view }, 1, token));
-    const first = await read({ search: '', orderBy: 'name', descending: false }, 1, '');
-    if (first.next !== '') t.match(await refused({ orderBy: 'name', descending: true }, first.next), /^INVALID_REQUEST: page_token is none/);
+    const refused = (view: Partial<ListView>, token = '') => reasonOf(read({ search: '', orderBy: '', descending: false, filters: {}, ...view }, 1, token));
+    const first = await read({ search: '', orderBy: 'name', descending: false, filters: {} }, 1, '');
+    if (first.next !== '') t.match(await refused({ orderBy: 'name', descending: true, filters: {} }, first.next), /^INVALID_REQUEST: page_token is none/);
     t.match(await refused({ orderBy: 'secret' }), /^INVALID_REQUEST: order_by is "secret", but this list/);
+    t.match(await refused({ filters: { secret: 'x' } }), /^INVALID_REQUEST: filters has "secret", but this list is filtered by /);
+    t.match(await refused({ filters: { name: 'x'.repeat(201) } }), /^INVALID_REQUEST: view.filters must be/);
     t.match(await refused({ search: 'x'.repeat(201) }), /^INVALID_REQUEST: view.search must have/);
-    t.same((await read({ search: 'no such thing', orderBy: 'name', descending: false }, 0, '')).ids, []);
-    const { ids: [some] } = await read({ search: '', orderBy: '', descending: false }, 1, '');
-    t.same((await read({ search: some!, orderBy: '', descending: false }, 5, '')).ids, [some], `${name}: one is found by its id`);
+    t.same((await read({ search: 'no such thing', orderBy: 'name', descending: false, filters: {} }, 0, '')).ids, []);
+    const { ids: [some] } = await read({ search: '', orderBy: '', descending: false, filters: {} }, 1, '');
+    t.same((await read({ search: some!, orderBy: '', descending: false, filters: {} }, 5, '')).ids, [some], `${name}: one is found by its id`);
   }
-  const names = await call(clients.endpoints, 'listEndpoints', { view: { search: '', orderBy: 'name', descending: false } }, key);
+  const names = await call(clients.endpoints, 'listEndpoints', { view: { search: '', orderBy: 'name', descending: false, filters: {} } }, key);
   t.match(names.endpoints.map(({ name }) => name.split(' ')[0]), ['alpha', 'Beta', 'gamma_100%'], 'whatever their case');
-  t.equal((await lists['endpoints']!.read({ search: 'A_100%', orderBy: '', descending: false }, 0, '')).ids.length, 1, 'text, no pattern');
-  t.ok((await lists['audit']!.read({ search: 'createtemplate', orderBy: '', descending: false }, 0, '')).ids.length === 6);
-  t.equal((await lists['templates']!.read({ search: 'llm:', orderBy: '', descending: false }, 0, '')).ids.length, 1);
+  t.equal((await lists['endpoints']!.read({ search: 'A_100%', orderBy: '', descending: false, filters: {} }, 0, '')).ids.length, 1, 'text, no pattern');
+  t.ok((await lists['audit']!.read({ search: 'createtemplate', orderBy: '', descending: false, filters: {} }, 0, '')).ids.length === 6);
+  t.equal((await lists['templates']!.read({ search: 'llm:', orderBy: '', descending: false, filters: {} }, 0, '')).ids.length, 1);
 });
 
 t.test('pools', async (t) => {

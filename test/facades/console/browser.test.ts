@@ -18,6 +18,7 @@ import { attemptPages } from './attempt-pages.ts';
 import { codePages } from './code-pages.ts';
 import { everyPage } from './every-page.ts';
 import { jobPages } from './job-pages.ts';
+import { filterPages } from './filter-pages.ts';
 import { keyboardPages } from './keyboard-pages.ts';
 import { listPages } from './list-pages.ts';
 import { nastyPages } from './nasty-pages.ts';
@@ -253,6 +254,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   codePages(t, parts);
   podPages(t, parts);
   keyboardPages(t, parts);
+  filterPages(t, parts);
   listPages(t, parts);
   tryPages(t, parts);
   jobPages(t, parts);

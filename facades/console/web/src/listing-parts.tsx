@@ -13,6 +13,29 @@ export function Search({ listing, isWhole = false, children }: { listing: Listin
   );
 }
 
+/** A field that a list can be filtered by: one of a few values, or a text that it must be. */
+export interface Filter {
+  /** In the query. */
+  name: string;
+  text: string;
+  choices?: readonly (readonly [value: string, text: string])[];
+}
+
+/** Only those whose fields are as one says. */
+export function Filters({ listing: { filters: chosen, filter }, filters }: { listing: Listing; filters: readonly Filter[] }) {
+  return filters.map(({ name, text, choices }) => (
+    <span key={name} className="field">
+      <label htmlFor={`by-${name}`}>{text}</label>
+      {choices
+        ? <select id={`by-${name}`} value={chosen[name] ?? ''} onChange={({ target }) => filter(name, target.value)}>
+            <option value="">any</option>
+            {choices.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+          </select>
+        : <input id={`by-${name}`} maxLength={200} value={chosen[name] ?? ''} onChange={({ target }) => filter(name, target.value)} />}
+    </span>
+  ));
+}
+
 /** The head of a column; with `order` one can order by it. */
 export function Head({ listing: { order, descending, sort }, text, by, className }: {
   listing: Pick<Listing, 'order' | 'descending' | 'sort'>; text: string; by?: string | undefined; className?: string;

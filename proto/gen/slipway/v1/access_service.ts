@@ -308,7 +308,10 @@ export interface ListKeysRequest {
   all?:
     | boolean
     | undefined;
-  /** Searches id, name and the ids of its endpoints. Ordered by `created`, `name` or `scope`. Absent: all, in its own order. */
+  /**
+   * Searches id, name and the ids of its endpoints. Ordered by `created`, `name` or `scope`. Filtered by `scope` (ALL, READ_ONLY, RESTRICTED, AGENT) and
+   * `revoked` (yes, no). Absent: all, in its own order.
+   */
   view?: ListView | undefined;
 }
 

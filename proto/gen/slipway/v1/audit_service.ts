@@ -58,9 +58,13 @@ export interface ListAuditEventsRequest {
     | undefined;
   /**
    * Searches action, subject, key and the names of fields. Ordered by `time`: the oldest first unless descending.
-   * Without order_by the newest first. Absent: all.
+   * Without order_by the newest first. Filtered by `action`. Absent: all.
    */
-  view?: ListView | undefined;
+  view?:
+    | ListView
+    | undefined;
+  /** Only changes since then. Absent: all. */
+  sinceTime?: Date | undefined;
 }
 
 /** A page. */
@@ -199,7 +203,7 @@ export const AuditEvent: MessageFns<AuditEvent> = {
 };
 
 function createBaseListAuditEventsRequest(): ListAuditEventsRequest {
-  return { pageSize: 0, pageToken: "", subjectId: "", accountId: undefined, view: undefined };
+  return { pageSize: 0, pageToken: "", subjectId: "", accountId: undefined, view: undefined, sinceTime: undefined };
 }
 
 export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
@@ -218,6 +222,9 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     }
     if (message.view !== undefined) {
       ListView.encode(message.view, writer.uint32(42).fork()).join();
+    }
+    if (message.sinceTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.sinceTime), writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -275,6 +282,14 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
             message.view = ListView.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.sinceTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -297,6 +312,7 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     message.subjectId = object.subjectId ?? "";
     message.accountId = object.accountId ?? undefined;
     message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
+    message.sinceTime = object.sinceTime ?? undefined;
     return message;
   },
 };

@@ -18,10 +18,20 @@ export interface ListView {
   orderBy: string;
   /** The other way round. Default false: words from A, numbers and times from the least. */
   descending: boolean;
+  /**
+   * Only entries whose fields have exactly these values, by the names of fields; which fields there are, each list says. INVALID_ARGUMENT: another field, more
+   * than 10, or a value of more than 200 characters. Empty: all.
+   */
+  filters: { [key: string]: string };
+}
+
+export interface ListView_FiltersEntry {
+  key: string;
+  value: string;
 }
 
 function createBaseListView(): ListView {
-  return { search: "", orderBy: "", descending: false };
+  return { search: "", orderBy: "", descending: false, filters: {} };
 }
 
 export const ListView: MessageFns<ListView> = {
@@ -35,6 +45,9 @@ export const ListView: MessageFns<ListView> = {
     if (message.descending !== false) {
       writer.uint32(24).bool(message.descending);
     }
+    globalThis.Object.entries(message.filters).forEach(([key, value]: [string, string]) => {
+      ListView_FiltersEntry.encode({ key: key as any, value }, writer.uint32(34).fork()).join();
+    });
     return writer;
   },
 
@@ -75,6 +88,17 @@ export const ListView: MessageFns<ListView> = {
             message.descending = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            const entry4 = ListView_FiltersEntry.decode(reader, reader.uint32());
+            if (entry4.value !== undefined) {
+              message.filters[entry4.key] = entry4.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -95,6 +119,82 @@ export const ListView: MessageFns<ListView> = {
     message.search = object.search ?? "";
     message.orderBy = object.orderBy ?? "";
     message.descending = object.descending ?? false;
+    message.filters = (globalThis.Object.entries(object.filters ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseListView_FiltersEntry(): ListView_FiltersEntry {
+  return { key: "", value: "" };
+}
+
+export const ListView_FiltersEntry: MessageFns<ListView_FiltersEntry> = {
+  encode(message: ListView_FiltersEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListView_FiltersEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListView_FiltersEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListView_FiltersEntry>): ListView_FiltersEntry {
+    return ListView_FiltersEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListView_FiltersEntry>): ListView_FiltersEntry {
+    const message = createBaseListView_FiltersEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };

@@ -1,4 +1,5 @@
 /** What each list asks for and shows. */
+import type { Filter } from '../listing-parts.tsx';
 
 /** A list. */
 export interface Kind {
@@ -11,7 +12,9 @@ export interface Kind {
   first?: { order: string; descending: boolean };
   /** All is shown: there is nothing to search. */
   isWhole?: boolean;
-  /** Columns that tell the operator alone something. */
+  /** Fields that it can be filtered by. */
+  filters?: readonly Filter[];
+  /** Columns and filters that tell the operator alone something. */
   ofOperator?: readonly string[];
   /** What there would be. */
   empty: string;
@@ -38,6 +41,10 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   pods: {
     title: 'Pods', path: '/api/pods', columns: ['name', 'id', 'state', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
     orders: { name: 'name', state: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' }, first: NEWEST,
+    filters: [{
+      name: 'filter.state', text: 'State',
+      choices: [['STARTING', 'starting'], ['RUNNING', 'running'], ['EXITED', 'exited'], ['FAILED', 'failed']],
+    }],
     form: 'pod', page: '/pods', paceMs: 3_000, empty: 'Pods are processes that go on running.', command: 'npx slipway pods create --help',
   },
   volumes: {
@@ -52,11 +59,22 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   keys: {
     title: 'Keys', path: '/api/keys', columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
     orders: { name: 'name', may: 'scope', created: 'created' }, first: NEWEST, form: 'key', ofOperator: ['belongsTo'],
+    filters: [
+      {
+        name: 'filter.scope', text: 'May',
+        choices: [['ALL', 'everything'], ['READ_ONLY', 'read everything'], ['RESTRICTED', 'what it says'], ['AGENT', 'join a machine']],
+      },
+      { name: 'filter.revoked', text: 'Revoked', choices: [['no', 'no'], ['yes', 'yes']] },
+    ],
     empty: 'Keys let programs and people in.', command: 'npx slipway keys create --help',
   },
   audit: {
     title: 'Audit', path: '/api/audit', columns: ['time', 'action', 'subject', 'fields', 'key', 'account'], orders: { time: 'time' },
     first: { order: 'time', descending: true }, ofOperator: ['account'], empty: 'Nothing was changed yet.',
+    filters: [
+      { name: 'filter.action', text: 'Action' }, { name: 'subject', text: 'Subject' }, { name: 'account', text: 'Account' },
+      { name: 'hours', text: 'In the last', choices: [['1', 'hour'], ['24', 'day'], ['168', '7 days']] },
+    ],
   },
   accounts: {
     title: 'Accounts', path: '/api/accounts', columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],

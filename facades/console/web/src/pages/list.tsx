@@ -8,7 +8,7 @@ import { saveCsv } from '../csv.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
 import { Edit } from '../edit.tsx';
 import type { Editable } from '../edit.tsx';
-import { Pages, Search } from '../listing-parts.tsx';
+import { Filters, Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { NewAccount, Price, Quota } from '../operator-forms.tsx';
 import { Empty, Failed, Loading } from '../parts.tsx';
@@ -43,20 +43,22 @@ function List({ kind }: { kind: Kind }) {
     refetchInterval: paceMs,
   });
   const actions = mayChange ? (row: Row) => <Act form={form} row={row} path={path} /> : undefined;
-  const isSearched = listing.search !== '';
+  const filters = (kind.filters ?? []).filter(({ name }) => isOperator || !ofOperator.includes(name));
+  const { isNarrowed } = listing;
   return (
     <>
       <div className="title"><h1>{title}</h1>{mayChange && <div className="actions"><New form={form} /></div>}</div>
       <section className="panel">
-        {data && (data.rows.length > 0 || isSearched) && (
+        {data && (data.rows.length > 0 || isNarrowed) && (
           <Search listing={listing} isWhole={kind.isWhole}>
+            <Filters listing={listing} filters={filters} />
             <Take kind={kind} query={listing.query} />
             <span className="hint">{count(data.rows.length)}{data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}</span>
           </Search>
         )}
         {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
           : data.rows.length > 0 ? <RowsTable rows={data.rows} columns={columns} name={title} listing={listing} orders={orders} page={page} actions={actions} />
-            : isSearched ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
+            : isNarrowed ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
         {data && <Pages listing={listing} next={data.next} />}
       </section>
     </>
