@@ -6,6 +6,7 @@ import type { Load, LoadResult } from './load-generator.ts';
 import type { Options } from './options.ts';
 import { ofRounds } from './figure.ts';
 import { cpuUs } from './process-usage.ts';
+import type { RunFacts } from './run-facts.ts';
 
 /** The input of every job: about 300 bytes, as a small real one. */
 export const INPUT = JSON.stringify({ prompt: 'a lighthouse in fog, '.repeat(10), steps: 20, seed: 1_234_567, size: [512, 512] });
@@ -15,6 +16,8 @@ export interface Bench {
   options: Options;
   database: Database;
   load: Child;
+  /** Taken before the bench itself kept the machine busy. */
+  facts: RunFacts;
   /** Tells the user what is going on. */
   say(text: string): void;
 }

@@ -3,15 +3,31 @@ import type postgres from 'postgres';
 import { median } from './figure.ts';
 
 const PERIOD_MS = 20;
+/** Nothing was seen of what should be measured. */
+export const TOO_SHORT = 'a drain was over before it could be measured: it needs more jobs (--drain-jobs)';
 
-/** A transaction that sees the database as it is now; answers what ends it. */
-export async function holdSnapshot(sql: postgres.Sql): Promise<() => Promise<void>> {
+/** An open transaction. */
+export interface Snapshot {
+  /** Resolves when it has been open for so long. */
+  reach(seconds: number): Promise<void>;
+  openSeconds(): number;
+  end(): Promise<void>;
+}
+
+/** A transaction that sees the database as it is now. */
+export async function holdSnapshot(sql: postgres.Sql): Promise<Snapshot> {
   const connection = await sql.reserve();
   await connection`BEGIN ISOLATION LEVEL REPEATABLE READ`;
   await connection`SELECT count(*) FROM pg_class`;
-  return async () => {
-    await connection`ROLLBACK`;
-    connection.release();
+  const openedAt = performance.now();
+  const openSeconds = (): number => (performance.now() - openedAt) / 1_000;
+  return {
+    reach: (seconds) => new Promise((resolve) => { setTimeout(resolve, Math.max(0, seconds - openSeconds()) * 1_000); }),
+    openSeconds,
+    end: async () => {
+      await connection`ROLLBACK`;
+      connection.release();
+    },
   };
 }
 
@@ -19,7 +35,7 @@ export async function holdSnapshot(sql: postgres.Sql): Promise<() => Promise<voi
 export interface Bystander {
   /** What was measured so far does not count. */
   forget(): void;
-  /** Of an update, in milliseconds. */
+  /** Of an update, in milliseconds. Throws when there was none. */
   median(): number;
   stop(): Promise<void>;
 }
@@ -40,7 +56,10 @@ export async function startBystander(sql: postgres.Sql): Promise<Bystander> {
   })();
   return {
     forget: () => { times = []; },
-    median: () => median(times),
+    median: () => {
+      if (times.length === 0) throw new Error(TOO_SHORT);
+      return median(times);
+    },
     stop: async () => { stopped = true; await loop; },
   };
 }

@@ -3,17 +3,20 @@ import postgres from 'postgres';
 import { waitFor } from '../helpers/wait-for.ts';
 import type { Bench } from './bench.ts';
 import { cpuOf, cpuPer } from './bench.ts';
-import { holdSnapshot, startBystander } from './bystander.ts';
+import { holdSnapshot, startBystander, TOO_SHORT } from './bystander.ts';
+import type { Bystander } from './bystander.ts';
 import type { Figure } from './figure.ts';
-import { median } from './figure.ts';
+import { median, ofRounds } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
 import { SHAPES, startMachine, workerCommand } from './machine.ts';
+import { checkOutcomes } from './outcomes.ts';
+import type { LongQueue } from './peers/contestant.ts';
 import type { Stack } from './stack.ts';
 import { startStack } from './stack.ts';
 
-const DRAIN_MS_MAX = 1_800_000;
+export const DRAIN_MS_MAX = 1_800_000;
 /** Before it is measured so much is drained: programs are compiled, and core learns how short jobs are. */
-const WARM_UP = 0.25;
+export const WARM_UP = 0.25;
 const RATE_LEAST_PERCENT = 95;
 const BYSTANDER_MOST = 1.1;
 
@@ -28,59 +31,66 @@ export interface Drained {
 }
 
 export async function measureLongQueue(bench: Bench): Promise<Figure[]> {
-  const { drainJobs, queuedJobs, rounds } = bench.options;
+  const { drainJobs, queuedJobs, openSeconds, rounds } = bench.options;
   const [short, long]: [Drained[], Drained[]] = [[], []];
   for (let round = 1; round <= rounds; round += 1) {
     bench.say(`drain of ${drainJobs} jobs alone, round ${round}`);
-    short.push(await drained(bench, { jobs: drainJobs, behind: 0, snapshot: false }));
+    short.push(await drained(bench, { jobs: drainJobs, behind: 0, openSeconds: undefined }));
     bench.say(`the same before ${queuedJobs} more, with an open transaction, round ${round}`);
-    long.push(await drained(bench, { jobs: drainJobs, behind: queuedJobs, snapshot: true }));
+    long.push(await drained(bench, { jobs: drainJobs, behind: queuedJobs, openSeconds }));
   }
-  const of = (all: readonly Drained[], field: 'rate' | 'bystanderMs' | 'openSeconds'): number => median(all.map((one) => one[field]));
+  const all = (of: readonly Drained[], field: 'rate' | 'bystanderMs' | 'openSeconds'): number[] => of.map((one) => one[field]);
+  const of = (field: 'rate' | 'bystanderMs'): number => median(all(long, field)) / median(all(short, field));
+  const ofPairs = (field: 'rate' | 'bystanderMs'): number[] => long.map((one, round) => one[field] / short[round]![field]);
+  const percent = ofPairs('rate').map((share) => 100 * share);
   const name = `drain of ${drainJobs.toLocaleString('en')} jobs`;
   const beside = `${name}, ${queuedJobs.toLocaleString('en')} more queued, a transaction open`;
   return [
-    { name, path: 'agent', value: of(short, 'rate'), unit: '/s', cpu: short[0]!.cpu },
-    { name: beside, path: 'agent', value: of(long, 'rate'), unit: '/s', cpu: long[0]!.cpu },
-    { name: 'of the rate alone', path: 'agent', value: 100 * of(long, 'rate') / of(short, 'rate'), unit: '%', target: RATE_LEAST_PERCENT },
-    { name: 'for so long', path: '', value: of(long, 'openSeconds'), unit: 's' },
-    { name: 'a bystander\'s update of a row during it', path: '', value: of(long, 'bystanderMs'), unit: 'ms' },
-    { name: 'of its time beside the drain alone', path: '', value: of(long, 'bystanderMs') / of(short, 'bystanderMs'), unit: '×', target: BYSTANDER_MOST },
+    { name, path: 'agent', ...ofRounds(all(short, 'rate')), unit: '/s', cpu: short[0]!.cpu },
+    { name: beside, path: 'agent', ...ofRounds(all(long, 'rate')), unit: '/s', cpu: long[0]!.cpu },
+    { name: 'of the rate alone', path: 'agent', ...ofRounds(percent), value: 100 * of('rate'), unit: '%', target: RATE_LEAST_PERCENT },
+    { name: 'for so long', path: '', ...ofRounds(all(long, 'openSeconds')), unit: 's' },
+    { name: 'a bystander\'s update of a row beside the drain alone', path: '', ...ofRounds(all(short, 'bystanderMs')), unit: 'ms' },
+    { name: 'a bystander\'s update of a row during it', path: '', ...ofRounds(all(long, 'bystanderMs')), unit: 'ms' },
+    { name: 'of its time beside the drain alone', path: '', ...ofRounds(ofPairs('bystanderMs')), value: of('bystanderMs'), unit: '×', target: BYSTANDER_MOST },
   ];
 }
 
-/** One drain through the agent. Throws when a drained job has not exactly one attempt and its output. */
-export async function drained(bench: Bench, { jobs, behind, snapshot }: { jobs: number; behind: number; snapshot: boolean }): Promise<Drained> {
+/** One drain through the agent. Throws when a drained job has been retried or has not its output, or when one is missing. */
+export async function drained(bench: Bench, { jobs, behind, openSeconds }: LongQueue): Promise<Drained> {
   const stack = await startStack(bench);
   const others = postgres(stack.databaseUrl, { max: 2 });
   try {
     const endpointId = await stack.createEndpoint(SHAPES.agent.workers, workerCommand());
-    // Open all along: of a million jobs the filling alone takes minutes.
-    const reader = snapshot ? await holdSnapshot(others) : undefined;
-    const openedAt = performance.now();
+    // Before the jobs are stored: it shall see none of them.
+    const snapshot = openSeconds === undefined ? undefined : await holdSnapshot(others);
     await fillQueue(stack, endpointId, jobs + behind);
+    await snapshot?.reach(openSeconds!);
     const bystander = await startBystander(others);
-    const machine = await startMachine(stack, 'agent', endpointId);
-    try {
-      const processes = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };
-      const from = await completedAt(stack, endpointId, jobs * WARM_UP);
-      const before = cpuOf(processes);
-      bystander.forget();
-      const to = await completedAt(stack, endpointId, jobs);
-      const done = to.completed - from.completed;
-      return {
-        rate: done / (to.seconds - from.seconds), cpu: cpuPer(before, processes, done), bystanderMs: bystander.median(),
-        openSeconds: snapshot ? (performance.now() - openedAt) / 1_000 : 0,
-      };
-    } finally {
-      await machine.stop();
-      await bystander.stop();
-      await reader?.();
-      await checkOutcomes(stack, endpointId);
-    }
+    const result = await measuredDrain(stack, endpointId, jobs, bystander).finally(() => bystander.stop());
+    const openFor = snapshot?.openSeconds() ?? 0;
+    await snapshot?.end();
+    await checkOutcomes(stack, endpointId, { jobs: jobs + behind, completed: jobs });
+    return { ...result, openSeconds: openFor };
   } finally {
-    await others.end();
+    await others.end({ timeout: 5 });
     await stack.stop();
+  }
+}
+
+async function measuredDrain(stack: Stack, endpointId: string, jobs: number, bystander: Bystander): Promise<Omit<Drained, 'openSeconds'>> {
+  const machine = await startMachine(stack, 'agent', endpointId);
+  try {
+    const processes = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };
+    const from = await completedAt(stack, endpointId, jobs * WARM_UP);
+    const before = cpuOf(processes);
+    bystander.forget();
+    const to = await completedAt(stack, endpointId, jobs);
+    const done = to.completed - from.completed;
+    if (done === 0) throw new Error(TOO_SHORT);
+    return { rate: done / (to.seconds - from.seconds), cpu: cpuPer(before, processes, done), bystanderMs: bystander.median() };
+  } finally {
+    await machine.stop();
   }
 }
 
@@ -92,12 +102,4 @@ export async function completedAt(stack: Stack, endpointId: string, jobs: number
       FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
     return row!.completed >= jobs && row!;
   }, DRAIN_MS_MAX);
-}
-
-async function checkOutcomes(stack: Stack, endpointId: string): Promise<void> {
-  const [row] = await stack.sql<{ completed: number; sound: number }[]>`
-    SELECT count(*)::int AS completed, count(*) FILTER (WHERE j.retries = 0 AND o.output IS NOT NULL)::int AS sound
-    FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
-    WHERE j.endpoint_id = ${endpointId} AND j.state = 'COMPLETED'`;
-  if (row!.sound !== row!.completed) throw new Error(`${row!.sound} of ${row!.completed} completed jobs have an output and no retry`);
 }

@@ -14,7 +14,8 @@ import { measureLb } from './load-balancing.ts';
 import { measureLongQueue } from './long-queue.ts';
 import { measureNeighbours } from './neighbours.ts';
 import { race } from './peers/race.ts';
-import { HELP, readOptions } from './options.ts';
+import { raceReport, verdictsOf } from './peers/race-report.ts';
+import { HELP, RACED, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
 import { measurePython } from './python.ts';
 import { measureReading } from './reading.ts';
@@ -27,8 +28,8 @@ import { measureRun, measureRunsync } from './submissions.ts';
 import { measureTables } from './tables.ts';
 import { measureTraces } from './tracing.ts';
 
-async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: Ceilings }> {
-  const wants = (part: Part): boolean => bench.options.only.includes(part);
+async function measureAll(bench: Bench, parts: readonly Part[]): Promise<{ figures: Figure[]; ceilings: Ceilings }> {
+  const wants = (part: Part): boolean => parts.includes(part);
   const figures: Figure[] = [];
   let ceilings: Ceilings = { http: 0, inserts: 0 };
   if (wants('ceilings')) {
@@ -66,18 +67,35 @@ async function main(options: Options): Promise<void> {
     stops.push(() => database.stop());
     const load = await Child.start('test/bench/load-generator.ts');
     stops.push(() => load.stop());
-    const bench = { options, database, load, say };
-    if (options.peers) return await race(bench);
+    const bench: Bench = { options, database, load, facts: await runFacts(database, options, busy), say };
     if (options.beside) return console.log(`\n${machineText()}${busy && `\n${busy}`}\n\n${await measureBeside(bench)}`);
-    const { figures, ceilings } = await measureAll(bench);
-    const facts = await runFacts(bench);
-    const json = JSON.stringify({ ...facts, ceilings, figures }, null, 2);
-    writeReport(bench, markdownTable(factLines(facts), figures, ceilings), json);
-    console.log(options.json ? json : `\n${[...factLines(facts), '', table(figures, ceilings)].join('\n')}`);
-    if (!figures.every(reached)) say('a figure misses its target (marked NO)');
+    await (options.peers ? reportRace(bench) : report(bench));
   } finally {
     for (const stop of stops.toReversed()) await stop();
   }
+}
+
+async function report(bench: Bench): Promise<void> {
+  const { facts, options } = bench;
+  const { figures, ceilings } = await measureAll(bench, options.only);
+  const json = JSON.stringify({ ...facts, ceilings, figures }, null, 2);
+  writeReport(bench, markdownTable(factLines(facts), figures, ceilings), json);
+  console.log(options.json ? json : `\n${[...factLines(facts), '', table(figures, ceilings)].join('\n')}`);
+  if (!figures.every(reached)) bench.say('a figure misses its target (marked NO)');
+}
+
+/** With what is measured of Slipway alone. */
+async function reportRace(bench: Bench): Promise<void> {
+  const { contestants, absent, results } = await race(bench);
+  const { figures, ceilings } = await measureAll(bench, bench.options.only.filter((part) => !RACED.includes(part)));
+  const settings = Object.fromEntries(contestants.map(({ name, settings: text }) => [name, text]));
+  const facts = { ...bench.facts, absent, contestants: settings };
+  const verdicts = verdictsOf(results);
+  const json = JSON.stringify({ ...facts, results, verdicts, ceilings, figures }, null, 2);
+  const markdown = [raceReport(facts, results), ...(figures.length > 0 ? [markdownTable(['', '## Slipway alone'], figures, ceilings)] : [])].join('\n');
+  writeReport(bench, markdown, json);
+  console.log(bench.options.json ? json : markdown);
+  if (!verdicts.every((verdict) => verdict.reached) || !figures.every(reached)) bench.say('a target is missed (marked NO)');
 }
 
 try {

@@ -9,8 +9,15 @@ export const PARTS = [
   'reading', 'neighbours', 'sizes', 'traces', 'costs', 'replicas', 'steady',
 ] as const;
 export type Part = (typeof PARTS)[number];
-/** The scenarios of the race that have no peers, by their numbers. */
-const NUMBERED: Readonly<Record<string, Part>> = { P4: 'long-queue', P5: 'reading', P6: 'python', P7: 'neighbours', P8: 'sizes' };
+/** The scenarios of the race by their numbers. */
+const NUMBERED: Readonly<Record<string, Part>> = {
+  P1: 'runsync', P2: 'run', P3: 'drain', P4: 'long-queue', P5: 'reading', P6: 'python', P7: 'neighbours', P8: 'sizes',
+};
+/** Those with peers, and what the race measures of Slipway alone. */
+export const RACED: readonly Part[] = ['runsync', 'run', 'drain', 'long-queue'];
+const BESIDE_RACE: readonly Part[] = ['ceilings', 'reading', 'python', 'neighbours', 'sizes'];
+/** Results of /runsync are looked for after each round, and are kept for a minute. */
+const RACE_SECONDS_MAX = 40;
 
 /** See HELP. */
 export interface Options {
@@ -28,6 +35,8 @@ export interface Options {
   tableJobs: number;
   /** Jobs behind the drain of the part `long-queue`. */
   queuedJobs: number;
+  /** Age of the open transaction of the part `long-queue` when workers come, at least. */
+  openSeconds: number;
   /** Endpoints of the part `neighbours`. */
   endpoints: number;
   /** Readers of streams in the part `reading`. */
@@ -45,19 +54,21 @@ export const HELP = `npm run bench -- [options]
 Measures Slipway on this machine, with every part in a process of its own on loopback and PostgreSQL flushing every commit to disk.
 
   --only <parts>     comma-separated: ${PARTS.join(', ')} (default: all);
-                     P4 to P8 are long-queue, reading, python, neighbours and sizes
+                     P1 to P8 are runsync, run, drain, long-queue, reading, python, neighbours and sizes
   --seconds <n>      length of one measured round, 1 to 60 (default 4); queue sizes do not depend on it
   --rounds <n>       measured rounds; figures are medians (default 3)
   --json             print one JSON object instead of tables
   --report <name>    also write name.md and name.json
-  --peers            race BullMQ, pg-boss, graphile-worker and Restate instead, in turn (rounds: 5); they are installed below .slipway-test; of
-                     --only it knows run, runsync, drain and long-queue
+  --peers            race BullMQ, pg-boss, graphile-worker and Restate, in turn (rounds: 5, of at most ${RACE_SECONDS_MAX} s); they are installed below
+                     .slipway-test; of --only it knows ${RACED.join(', ')} with them,
+                     and of Slipway alone ${BESIDE_RACE.join(', ')}
   --beside <folder>  compare with another checkout instead, in turn (rounds: 8 pairs); of --only it knows run, runsync and drain
   --beside-set <NAME=VALUE>
                      a variable of the other's programs, of this checkout when --beside is not given; may be repeated
   --drain-jobs <n>   jobs of a drain in these two and in the part long-queue, 1,000 to 2,000,000 (default 100,000; long-queue: 20,000)
   --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
   --queued-jobs <n>  jobs behind the drain of the parts long-queue and costs, 1,000 to 2,000,000 (default 200,000)
+  --open-seconds <n> age of the open transaction of the part long-queue when workers come, 0 to 3,600 (default 0)
   --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 1,000)
   --readers <n>      readers of streams in the part reading, 10 to 2,000 (default 200)
   --minutes <n>      length of the part steady, 4 to 60 (default 4)
@@ -72,7 +83,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     options: {
       only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
       'table-jobs': { type: 'string' }, 'queued-jobs': { type: 'string' }, endpoints: { type: 'string' }, readers: { type: 'string' },
-      minutes: { type: 'string' },
+      minutes: { type: 'string' }, 'open-seconds': { type: 'string' },
       report: { type: 'string' }, json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' }, beside: { type: 'string' },
       'beside-set': { type: 'string', multiple: true },
     },
@@ -83,12 +94,15 @@ export function readOptions(argv: string[]): Options | 'help' {
     if (!part) throw new Error(`--only: there is no part ${name}; there are ${PARTS.join(', ')}`);
     return part;
   });
+  const beRaced = values.peers ? only.filter((part) => RACED.includes(part) || BESIDE_RACE.includes(part)) : only;
   const beside = besideOf(values.beside, values['beside-set']);
   return {
-    only, beside, json: values.json ?? false, profile: values.profile, report: values.report, peers: values.peers ?? false,
-    seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, beside ? 8 : values.peers ? 5 : 3, 100),
+    only: beRaced, beside, json: values.json ?? false, profile: values.profile, report: values.report, peers: values.peers ?? false,
+    seconds: count('--seconds', values.seconds, 4, values.peers ? RACE_SECONDS_MAX : 60),
+    rounds: count('--rounds', values.rounds, beside ? 8 : values.peers ? 5 : 3, 100),
     drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 2_000_000)),
     queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),
+    openSeconds: values['open-seconds'] === '0' ? 0 : count('--open-seconds', values['open-seconds'], 0, 3_600),
     endpoints: Math.max(10, count('--endpoints', values.endpoints, 1_000, 20_000)),
     readers: Math.max(10, count('--readers', values.readers, 200, 2_000)),
     minutes: count('--minutes', values.minutes, 4, 60),

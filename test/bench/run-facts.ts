@@ -1,15 +1,18 @@
 /** What figures belong to: the machine, the releases, the settings of the database, and the commit. */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import postgres from 'postgres';
-import type { Bench } from './bench.ts';
+import { PYTHONS } from '../helpers/handlers.ts';
 import { ROOT } from './child.ts';
-import { busyText, machineText } from './figure.ts';
+import type { Database } from './database.ts';
+import { machineText } from './figure.ts';
+import type { Options } from './options.ts';
 import { findRedis } from './peers/redis.ts';
 
 /** As printed, and as JSON. */
 export interface RunFacts {
   machine: string;
-  /** A warning, or empty. */
+  /** A warning about other work at the start of the run, or empty. */
   busy: string;
   /** Of this checkout; a `+` after it says that files have changed since. */
   commit: string;
@@ -24,17 +27,16 @@ export interface RunFacts {
 
 const SETTINGS = ['fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'wal_sync_method'];
 
-/** Of this run. */
-export async function runFacts(bench: Bench): Promise<RunFacts> {
-  const sql = postgres(bench.database.url, { max: 1 });
+/** Of this run. `busy`: see RunFacts. */
+export async function runFacts(database: Database, { rounds, seconds }: Options, busy: string): Promise<RunFacts> {
+  const sql = postgres(database.url, { max: 1 });
   const rows = await sql<{ name: string; setting: string }[]>`
     SELECT name, current_setting(name) AS setting FROM pg_settings WHERE name = ANY(${[...SETTINGS, 'server_version']}) ORDER BY name`;
   await sql.end();
   const { server_version: postgresVersion = '', ...settings } = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
   const redis = findRedis();
-  const versions = { Node: process.version, PostgreSQL: postgresVersion, ...(redis !== undefined && { Redis: redisVersion(redis) }) };
-  const { rounds, seconds } = bench.options;
-  return { machine: machineText(), busy: busyText(), commit: commitText(), versions, settings, rounds, seconds };
+  const versions = { Node: process.version, PostgreSQL: postgresVersion, ...(redis !== undefined && { Redis: redisVersion(redis) }), ...pythonVersions() };
+  return { machine: machineText(), busy, commit: commitText(), versions, settings, rounds, seconds };
 }
 
 /** For people. */
@@ -45,6 +47,14 @@ export function factLines({ machine, busy, commit, versions, settings }: RunFact
 
 function redisVersion(program: string): string {
   return /v=(\S+)/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown';
+}
+
+/** Of the Python that workers run on. */
+function pythonVersions(): Record<string, string> {
+  if (!existsSync(PYTHONS.new)) return {};
+  const program = 'import platform, importlib.metadata as m; print(platform.python_version(), m.version("runpod"))';
+  const [python = 'unknown', runpod = 'unknown'] = execFileSync(PYTHONS.new, ['-c', program], { encoding: 'utf8' }).trim().split(' ');
+  return { Python: python, runpod };
 }
 
 function commitText(): string {

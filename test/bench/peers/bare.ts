@@ -2,20 +2,25 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { OUTPUT } from './peer.ts';
-import type { Peer } from './peer.ts';
+import type { Kept, Peer } from './peer.ts';
+
+/** Connections to PostgreSQL. */
+const POOL = 20;
 
 const nothing = async (): Promise<void> => undefined;
 
 /** Stores nothing: what HTTP alone costs. */
 export const noCommit: Peer = {
+  settings: 'no store',
   openQueue: async () => ({ submit: async () => 'none', submitAndWait: async () => OUTPUT, fill: nothing, done: async () => 0 }),
   startWorker: nothing,
 };
 
 /** One row, inserted and updated in a commit each: the least that a durable job and its durable outcome take. */
 export const twoCommits: Peer = {
+  settings: `${POOL} connections`,
   async openQueue({ store, queue }) {
-    const sql = postgres(store, { max: 20, onnotice: () => undefined });
+    const sql = postgres(store, { max: POOL, onnotice: () => undefined });
     const table = sql(`bare_${queue}`);
     await sql`CREATE TABLE ${table} (id uuid PRIMARY KEY, input jsonb NOT NULL, output jsonb)`;
     const submit = async (input: object): Promise<string> => {
@@ -32,6 +37,13 @@ export const twoCommits: Peer = {
       },
       fill: nothing,
       done: async () => 0,
+      kept: async () => {
+        const [row] = await sql<Kept[]>`
+          SELECT count(*) FILTER (WHERE output IS NULL)::int AS waiting, count(output)::int AS done,
+            count(*) FILTER (WHERE output <> ${sql.json(OUTPUT)})::int AS wrong
+          FROM ${table}`;
+        return row!;
+      },
     };
   },
   startWorker: nothing,

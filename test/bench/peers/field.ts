@@ -3,7 +3,7 @@ import type { Bench } from '../bench.ts';
 import type { Contestant, Route } from './contestant.ts';
 import type { PeerPackage } from './install.ts';
 import { versionOf } from './install.ts';
-import { slipway, slipwayPython } from './ours.ts';
+import { slipway, slipwayAlone, slipwayPython } from './ours.ts';
 import { peerOf } from './peer-contestant.ts';
 import type { MakeStore } from './peer-store.ts';
 import { inPostgres, inRedis, inRestate } from './peer-store.ts';
@@ -17,36 +17,62 @@ export interface Field {
   absent: string[];
 }
 
-/** Who can run here. */
-export function fieldOf(bench: Bench): Field {
+/** Who can run here. `missing`: packages that could not be installed, and why. */
+export function fieldOf(bench: Bench, missing: ReadonlyMap<PeerPackage, string>): Field {
+  const field: Field = { contestants: [slipway(bench), slipwayAlone(bench)], absent: [] };
+  const python = slipwayPython(bench);
+  if (python) field.contestants.push(python);
+  else field.absent.push('Slipway, Python workers: there is no Python SDK below .slipway-test (npm run test:python)');
   const store = inPostgres(bench);
-  const field: Field = { contestants: [slipway(bench)], absent: [] };
-  enter(field, slipwayPython(bench), 'Slipway, Python workers: there is no Python SDK below .slipway-test (npm run test:python)');
+  for (const entry of [...inDatabase(store), ...elsewhere()]) {
+    const lacks = entry.packages.find((name) => missing.has(name));
+    const whyNot = lacks ? `npm cannot install ${lacks} ${versionOf(lacks)}: ${missing.get(lacks)}` : entry.makeStore ? undefined : entry.whyNoStore;
+    if (whyNot !== undefined) field.absent.push(`${entry.name}: ${whyNot}`);
+    else field.contestants.push(contestantOf(entry));
+  }
+  const bare = { makeStore: store, drains: false, inDatabase: false, hasWorkers: false };
   field.contestants.push(
-    inDatabase('pg-boss', 'pg-boss', 'pg-boss', store), inDatabase('graphile-worker', 'graphile', 'graphile-worker', store),
-    inDatabase('graphile-worker batched', 'graphile-batched', 'graphile-worker', store),
-  );
-  const noRedis = 'BullMQ: there is no redis-server on the PATH (Debian: apt-get install redis-server)';
-  for (const fsync of ['always', 'everysec'] as const) enter(field, elsewhere(`BullMQ ${fsync}`, 'bullmq', 'bullmq', inRedis(fsync)), noRedis);
-  const restate = elsewhere('Restate', 'restate', '@restatedev/restate-server', inRestate());
-  // A queue for workers that are not there is none of its ideas: it would try to reach them.
-  enter(field, restate && { ...restate, routes: ['runsync'], drain: undefined }, 'Restate: its npm package has no program for this machine');
-  field.contestants.push(
-    peerOf({ name: 'Fastify alone', peer: 'no-commit', makeStore: store, routes: ['run'], drains: false, inDatabase: false }),
-    peerOf({ name: 'Fastify, two commits', peer: 'two-commits', makeStore: store, routes: ['runsync'], drains: false, inDatabase: false }),
+    peerOf({ name: 'Fastify alone', peer: 'no-commit', routes: ['run'], ...bare }),
+    peerOf({ name: 'Fastify, two commits', peer: 'two-commits', routes: ['runsync'], ...bare }),
   );
   return field;
 }
 
-function enter(field: Field, contestant: Contestant | undefined, whyNot: string): void {
-  if (contestant) field.contestants.push(contestant);
-  else if (!field.absent.includes(whyNot)) field.absent.push(whyNot);
+interface Entry {
+  name: string;
+  peer: string;
+  /** The first one's version is told. */
+  packages: readonly PeerPackage[];
+  makeStore: MakeStore | undefined;
+  whyNoStore?: string;
+  inDatabase: boolean;
+  /** A queue for workers that are not there is none of Restate's ideas: it would try to reach them. */
+  queues: boolean;
 }
 
-function inDatabase(name: string, peer: string, library: PeerPackage, makeStore: MakeStore): Contestant {
-  return peerOf({ name: `${name} (${versionOf(library)})`, peer, makeStore, routes: BOTH, drains: true, inDatabase: true });
+function inDatabase(makeStore: MakeStore): Entry[] {
+  const common = { makeStore, inDatabase: true, queues: true };
+  return [
+    { name: 'pg-boss', peer: 'pg-boss', packages: ['pg-boss'], ...common },
+    { name: 'graphile-worker', peer: 'graphile', packages: ['graphile-worker'], ...common },
+    { name: 'graphile-worker batched', peer: 'graphile-batched', packages: ['graphile-worker'], ...common },
+  ];
 }
 
-function elsewhere(name: string, peer: string, library: PeerPackage, makeStore: MakeStore | undefined): Contestant | undefined {
-  return makeStore && peerOf({ name: `${name} (${versionOf(library)})`, peer, makeStore, routes: BOTH, drains: true, inDatabase: false });
+function elsewhere(): Entry[] {
+  const bullMq = (['always', 'everysec'] as const).map((fsync): Entry => ({
+    name: `BullMQ ${fsync}`, peer: 'bullmq', packages: ['bullmq', 'ioredis'], makeStore: inRedis(fsync),
+    whyNoStore: 'there is no redis-server on the PATH (Debian: apt-get install redis-server)', inDatabase: false, queues: true,
+  }));
+  const restate: Entry = {
+    name: 'Restate', peer: 'restate', packages: ['@restatedev/restate-server', '@restatedev/restate-sdk'], makeStore: inRestate(),
+    whyNoStore: 'its npm package has no program for this machine', inDatabase: false, queues: false,
+  };
+  return [...bullMq, restate];
+}
+
+function contestantOf({ name, peer, packages, makeStore, inDatabase: ofDatabase, queues }: Entry): Contestant {
+  return peerOf({
+    name: `${name} (${versionOf(packages[0]!)})`, peer, makeStore: makeStore!, routes: queues ? BOTH : ['runsync'], drains: queues, inDatabase: ofDatabase,
+  });
 }

@@ -13,15 +13,45 @@ const PACKAGES = {
 
 export type PeerPackage = keyof typeof PACKAGES;
 
-/** Installs what is missing. Throws with npm's words when it cannot. */
-export function installPeers(say: (text: string) => void): void {
-  const wanted = JSON.stringify({ private: true, dependencies: PACKAGES });
-  const file = join(FOLDER, 'package.json');
-  if (existsSync(file) && readFileSync(file, 'utf8') === wanted && existsSync(join(FOLDER, 'node_modules'))) return;
-  say(`installing ${Object.entries(PACKAGES).map((parts) => parts.join(' ')).join(', ')}`);
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(file, wanted);
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'], { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'] });
+/** Installs what is missing of the peers. Answers what cannot be had, with npm's words. */
+export function installPeers(say: (text: string) => void): Map<PeerPackage, string> {
+  return installAll(FOLDER, PACKAGES, say) as Map<PeerPackage, string>;
+}
+
+/** Installs packages into a folder, by their names and versions: those that can be had, when not all can. */
+export function installAll(folder: string, packages: Readonly<Record<string, string>>, say: (text: string) => void): Map<string, string> {
+  const missing = new Map<string, string>();
+  const file = join(folder, 'package.json');
+  if (existsSync(file) && readFileSync(file, 'utf8') === packageText(packages) && existsSync(join(folder, 'node_modules'))) return missing;
+  say(`installing ${Object.entries(packages).map((parts) => parts.join(' ')).join(', ')}`);
+  mkdirSync(folder, { recursive: true });
+  if (install(folder, packages) === undefined) return missing;
+  const had: Record<string, string> = {};
+  for (const [name, version] of Object.entries(packages)) {
+    const why = install(folder, { ...had, [name]: version });
+    if (why === undefined) had[name] = version;
+    else missing.set(name, why);
+  }
+  // What is there, and no more: the next run tries the others again.
+  writeFileSync(file, packageText(had));
+  return missing;
+}
+
+function packageText(dependencies: object): string {
+  return JSON.stringify({ private: true, dependencies });
+}
+
+/** Undefined, or why not. */
+function install(folder: string, dependencies: object): string | undefined {
+  writeFileSync(join(folder, 'package.json'), packageText(dependencies));
+  try {
+    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
+    execFileSync('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    return undefined;
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: Buffer };
+    return (stderr?.toString().trim() || message).split('\n')[0];
+  }
 }
 
 /** One of them; its types are those that the caller names, because nobody who only builds Slipway has it. */

@@ -10,24 +10,32 @@ const PAYLOAD_BYTES_MAX = 7_900;
 
 /** Resolves waits. */
 export interface Notices {
-  /** Resolves once the job is finished. */
-  finished(id: string): Promise<void>;
+  /** Resolves once the job is finished, with its output where there is one. */
+  finished(id: string): Promise<unknown>;
 }
 
-/** Hears notices. A notice may come before somebody waits for it. */
-export async function hearNotices(store: string): Promise<Notices> {
-  const early = new Set<string>();
-  const waiting = new Map<string, () => void>();
-  await postgres(store, { max: 1 }).listen(CHANNEL, (payload) => {
-    for (const id of payload.split(',')) {
+/** Hears notices. A notice may come before somebody waits for it. `outputsOf`: reads what the store has, once for all jobs of a notice. */
+export async function hearNotices(store: string, outputsOf?: (ids: readonly string[]) => Promise<Map<string, unknown>>): Promise<Notices> {
+  const early = new Map<string, unknown>();
+  const waiting = new Map<string, (output: unknown) => void>();
+  await postgres(store, { max: 1 }).listen(CHANNEL, async (payload) => {
+    const ids = payload.split(',');
+    const outputs = await outputsOf?.(ids);
+    for (const id of ids) {
+      const output = outputs?.get(id);
       const resolve = waiting.get(id);
-      if (!resolve) early.add(id);
+      if (!resolve) early.set(id, output);
       waiting.delete(id);
-      resolve?.();
+      resolve?.(output);
     }
   });
   return {
-    finished: (id) => (early.delete(id) ? Promise.resolve() : new Promise((resolve) => { waiting.set(id, resolve); })),
+    finished: async (id) => {
+      if (!early.has(id)) return new Promise((resolve) => { waiting.set(id, resolve); });
+      const output = early.get(id);
+      early.delete(id);
+      return output;
+    },
   };
 }
 

@@ -1,18 +1,11 @@
 /** A peer in the race: behind the same bare Fastify with a check of a key, with two worker processes. */
 import { randomBytes } from 'node:crypto';
-import postgres from 'postgres';
-import { holdSnapshot, startBystander } from '../bystander.ts';
-import { Child } from '../child.ts';
+import type { Contestant, Opened, Route } from './contestant.ts';
 import { BODY, EXPECT } from './contestant.ts';
-import type { Contestant, Route } from './contestant.ts';
+import { drainBefore, drainOnce } from './peer-drain.ts';
 import type { MakeStore } from './peer-store.ts';
-import type { WorkerCount } from './peer-worker.ts';
-import type { Round } from './race-report.ts';
-
-const WORKERS = 2;
-/** Who has not drained its queue by then is judged by what it did until then. */
-const DRAIN_MS_MAX = 60_000;
-const LOOK_MS = 20;
+import { PEERS } from './peers.ts';
+import { RunningPeer } from './running-peer.ts';
 
 /** What it is. */
 export interface PeerOptions {
@@ -26,81 +19,46 @@ export interface PeerOptions {
   drains: boolean;
   /** Whether its store is a database that others may use, too. */
   inDatabase: boolean;
+  /** Default: yes. */
+  hasWorkers?: boolean;
 }
 
 /** Makes it. */
-export function peerOf({ name, peer, makeStore, routes, drains, inDatabase }: PeerOptions): Contestant {
+export function peerOf({ name, peer, makeStore, routes, drains, inDatabase, hasWorkers = true }: PeerOptions): Contestant {
   const key = randomBytes(16).toString('hex');
-  const envOf = (store: string, queue: string) => ({ BENCH_PEER: peer, BENCH_STORE: store, BENCH_QUEUE: queue, BENCH_KEY: key });
-  const startServer = (store: string, queue: string): Promise<Child> => Child.start('test/bench/peers/peer-server.ts', envOf(store, queue));
-  const startWorkers = async (store: string, queue: string): Promise<Child[]> => {
-    const workers = await Promise.all(Array.from({ length: WORKERS }, () => Child.start('test/bench/peers/peer-worker.ts', envOf(store, queue))));
-    await Promise.all(workers.map((worker) => worker.ask('work')));
-    return workers;
-  };
-  const drain = async (jobs: number, behind: number): Promise<Round> => {
-    const store = await makeStore();
-    const server = await startServer(store.address, 'drain');
-    await server.ask('fill', { count: jobs + behind });
-    const others = behind > 0 ? await startOthers(store.address) : undefined;
-    const workers = await startWorkers(store.address, 'drain');
+  const start = (queue: string): Promise<RunningPeer> => RunningPeer.start({ peer, makeStore, queue, key });
+  const open = async (route: Route): Promise<Opened> => {
+    const running = await start(route);
+    let jobs = 0;
     try {
-      const rate = await drained(server, workers, jobs, behind === 0);
-      return { rate, ...(others && { bystanderMs: others.median() }) };
+      if (hasWorkers && route === 'runsync') await running.startWorkers();
+    } catch (error) {
+      await running.stop();
+      throw error;
+    }
+    return {
+      load: { url: `${running.server.ready.url}/${route}`, headers: { authorization: `Bearer ${key}` }, body: BODY, expect: EXPECT[route] },
+      verify: async (answers) => {
+        jobs += answers;
+        await (route === 'run' ? running.checkWaiting(jobs) : running.checkDone(jobs));
+      },
+      stop: () => running.stop(),
+    };
+  };
+  const using = async <Answer>(work: (running: RunningPeer) => Promise<Answer>): Promise<Answer> => {
+    const running = await start('drain');
+    try {
+      return await work(running);
     } finally {
-      for (const child of workers) await child.stop();
-      await others?.stop();
-      await server.stop();
-      await store.stop();
+      await running.stop();
     }
   };
   return {
     name,
+    settings: PEERS[peer]!.settings,
     routes,
-    open: async () => {
-      const store = await makeStore();
-      const servers = new Map<Route, Child>();
-      for (const route of routes) servers.set(route, await startServer(store.address, route));
-      const workers = routes.includes('runsync') ? await startWorkers(store.address, 'runsync') : [];
-      return {
-        load: (route) => ({ url: `${servers.get(route)!.ready.url}/${route}`, headers: { authorization: `Bearer ${key}` }, body: BODY, expect: EXPECT[route] }),
-        stop: async () => {
-          for (const child of [...workers, ...servers.values()]) await child.stop();
-          await store.stop();
-        },
-      };
-    },
-    drain: drains ? (jobs) => drain(jobs, 0) : undefined,
-    drainBefore: drains && inDatabase ? drain : undefined,
+    open,
+    drain: drains ? (jobs) => using((running) => drainOnce(running, jobs)) : undefined,
+    drainBefore: drains && inDatabase ? (long) => using((running) => drainBefore(running, long)) : undefined,
   };
-}
-
-/** The others in its database (bystander.ts). */
-async function startOthers(url: string): Promise<{ median(): number; stop(): Promise<void> }> {
-  const sql = postgres(url, { max: 2, onnotice: () => undefined });
-  const release = await holdSnapshot(sql);
-  const bystander = await startBystander(sql);
-  return {
-    median: () => bystander.median(),
-    stop: async () => {
-      await bystander.stop();
-      await release();
-      await sql.end();
-    },
-  };
-}
-
-/** Jobs a second, from the first handler to the look at which the store says that so many are done, or that the time is over. `all`: there are no more. */
-async function drained(server: Child, workers: readonly Child[], jobs: number, all: boolean): Promise<number> {
-  const countsOf = (): Promise<WorkerCount[]> => Promise.all(workers.map((worker) => worker.ask<WorkerCount>('count')));
-  const end = performance.now() + DRAIN_MS_MAX;
-  const sum = (counts: readonly WorkerCount[]): number => counts.reduce((total, count) => total + count.jobs, 0);
-  let done = 0;
-  while ((sum(await countsOf()) < jobs || (done = await server.ask<number>('done')) < jobs) && performance.now() < end) {
-    await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
-  }
-  const doneMs = performance.timeOrigin + performance.now();
-  const counts = await countsOf();
-  if (all && done === jobs && sum(counts) !== jobs) throw new Error(`a peer ran ${sum(counts)} jobs of ${jobs}`);
-  return (done || await server.ask<number>('done')) / ((doneMs - Math.min(...counts.map(({ firstMs }) => firstMs))) / 1_000);
 }

@@ -25,4 +25,5 @@ app.post<{ Body: { input: object } }>('/runsync', { schema: { body: Body } }, as
 serveParent({ url: await app.listen({ host: '127.0.0.1', port: 0 }) }, {
   fill: ({ count }: { count: number }) => queue.fill(count),
   done: () => queue.done(),
+  kept: () => queue.kept?.(),
 });

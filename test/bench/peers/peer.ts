@@ -1,5 +1,14 @@
 /** What every peer does for the race, in its two processes: a server that takes jobs over HTTP, and workers. */
 
+/** What a store says of its jobs. */
+export interface Kept {
+  /** Not worked off. */
+  waiting: number;
+  done: number;
+  /** Failed, or done with another output than OUTPUT where outputs are kept. */
+  wrong: number;
+}
+
 /** The side that takes jobs. */
 export interface PeerQueue {
   /** Resolves when the job is stored, with its id. */
@@ -8,8 +17,10 @@ export interface PeerQueue {
   submitAndWait(input: object): Promise<unknown>;
   /** Stores many jobs as fast as it can. */
   fill(count: number): Promise<void>;
-  /** Jobs that its store says are done. */
+  /** Jobs that its store says are done; cheaper than `kept`. */
   done(): Promise<number>;
+  /** Looks at every job. Undefined: it keeps none that could be looked at. */
+  kept?: () => Promise<Kept>;
 }
 
 /** Where a peer keeps jobs: the address of a database, or the path of a Redis socket; and the name of the queue. */
@@ -18,10 +29,15 @@ export interface PeerPlace {
   queue: string;
 }
 
-/** Makes both sides. `onJob` is told of every job that a worker was given; every handler returns OUTPUT at once. */
+/** What every worker does with a job. */
+export type PeerHandler = () => Promise<object>;
+
+/** Makes both sides. The handler must be called for every job, and what it returns is the job's output. */
 export interface Peer {
+  /** How it is set up, for the report. */
+  settings: string;
   openQueue(place: PeerPlace): Promise<PeerQueue>;
-  startWorker(place: PeerPlace, onJob: () => void): Promise<void>;
+  startWorker(place: PeerPlace, handler: PeerHandler): Promise<void>;
 }
 
 /** What every handler returns, ours too (noop-handler.js). */

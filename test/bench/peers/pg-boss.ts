@@ -4,14 +4,14 @@ import postgres from 'postgres';
 import { loadPeer } from './install.ts';
 import { hearNotices, noticeSender } from './notices.ts';
 import { OUTPUT } from './peer.ts';
-import type { Peer, PeerPlace, PeerQueue } from './peer.ts';
+import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
 
 interface Boss {
   start(): Promise<unknown>;
   createQueue(name: string): Promise<void>;
   send(name: string, data: object, options?: object): Promise<string>;
   insert(name: string, jobs: { data: object }[]): Promise<unknown>;
-  fetch(name: string, options: { batchSize: number }): Promise<{ id: string }[]>;
+  fetch(name: string, options: { batchSize: number }): Promise<{ id: string; data: { awaited?: boolean } }[]>;
   complete(name: string, ids: string[], data: object): Promise<unknown>;
   on(event: 'error', listener: (error: Error) => void): void;
 }
@@ -22,10 +22,12 @@ interface PgBossModule {
 const BATCH = 500;
 const BULK = 1_000;
 const NEW_JOBS = 'bench_new';
+/** Connections of each of its pools, which is its default. */
+const POOL = 10;
 
 async function open({ store, queue }: PeerPlace): Promise<Boss> {
   const { PgBoss } = loadPeer<PgBossModule>('pg-boss');
-  const boss = new PgBoss({ connectionString: store, supervise: false, schedule: false });
+  const boss = new PgBoss({ connectionString: store, max: POOL, supervise: false, schedule: false });
   boss.on('error', (error) => { process.stderr.write(`pg-boss: ${error.message}\n`); });
   await boss.start();
   await boss.createQueue(queue).catch(() => undefined);
@@ -33,11 +35,16 @@ async function open({ store, queue }: PeerPlace): Promise<Boss> {
 }
 
 export const pgBoss: Peer = {
+  settings: `fetched and completed ${BATCH} at a time, filled ${BULK} at a time, ${POOL} connections a process`,
   async openQueue(place: PeerPlace): Promise<PeerQueue> {
     const { store, queue } = place;
     const boss = await open(place);
-    const notices = await hearNotices(store);
-    const sql = postgres(store, { max: 1 });
+    const sql = postgres(store, { max: 2 });
+    const notices = await hearNotices(store, async (ids) => {
+      const rows = await sql<{ id: string; output: unknown }[]>`
+        SELECT id, output FROM pgboss.job WHERE name = ${queue} AND state = 'completed' AND id = ANY(${[...ids]}::uuid[])`;
+      return new Map(rows.map(({ id, output }) => [id, output]));
+    });
     let telling = false;
     const tell = async (): Promise<void> => {
       if (telling) return;
@@ -51,20 +58,27 @@ export const pgBoss: Peer = {
       submitAndWait: async (input) => {
         const id = randomUUID();
         const done = notices.finished(id);
-        await boss.send(queue, input, { id });
+        await boss.send(queue, { ...input, awaited: true }, { id });
         void tell();
-        await done;
-        return OUTPUT;
+        return done;
       },
       fill: async (count) => {
         for (let left = count; left > 0; left -= BULK) {
           await boss.insert(queue, Array.from({ length: Math.min(BULK, left) }, (_, number) => ({ data: { number } })));
         }
       },
-      done: async () => Number((await sql`SELECT count(*) AS n FROM pgboss.job WHERE state = 'completed' AND output IS NOT NULL`)[0]!['n']),
+      done: async () => Number((await sql`SELECT count(*) AS n FROM pgboss.job WHERE name = ${queue} AND state = 'completed'`)[0]!['n']),
+      kept: async () => {
+        const [row] = await sql<Kept[]>`
+          SELECT count(*) FILTER (WHERE state IN ('created', 'retry', 'active'))::int AS waiting, count(*) FILTER (WHERE state = 'completed')::int AS done,
+            count(*) FILTER (WHERE state NOT IN ('created', 'retry', 'active')
+              AND (state <> 'completed' OR retry_count > 0 OR output IS DISTINCT FROM ${sql.json(OUTPUT)}))::int AS wrong
+          FROM pgboss.job WHERE name = ${queue}`;
+        return row!;
+      },
     };
   },
-  async startWorker(place: PeerPlace, onJob: () => void): Promise<void> {
+  async startWorker(place: PeerPlace, handler: PeerHandler): Promise<void> {
     const boss = await open(place);
     const finished = noticeSender(place.store);
     let wake = (): void => undefined;
@@ -74,11 +88,13 @@ export const pgBoss: Peer = {
       for (;;) {
         fresh = false;
         const jobs = await boss.fetch(place.queue, { batchSize: BATCH });
-        for (const _ of jobs) onJob();
+        const [output] = await Promise.all(jobs.map(() => handler()));
         const ids = jobs.map(({ id }) => id);
-        if (ids.length > 0) await boss.complete(place.queue, ids, OUTPUT);
-        if (ids.length > 0) finished(ids);
-        else if (!fresh) await new Promise<void>((resolve) => { wake = resolve; setTimeout(resolve, 500); });
+        // It takes one output for all that are completed together.
+        if (ids.length > 0) await boss.complete(place.queue, ids, output!);
+        const awaited = jobs.filter(({ data }) => data.awaited).map(({ id }) => id);
+        if (awaited.length > 0) finished(awaited);
+        if (ids.length === 0 && !fresh) await new Promise<void>((resolve) => { wake = resolve; setTimeout(resolve, 500); });
       }
     })();
   },

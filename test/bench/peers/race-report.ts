@@ -1,4 +1,4 @@
-/** The race as Markdown: medians, their spread, how many times as fast Slipway is, and how many we want. */
+/** The race as Markdown: medians, their spread, how many times as fast Slipway is, and what we want. */
 import { median } from '../figure.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { factLines } from '../run-facts.ts';
@@ -11,6 +11,8 @@ export interface Round {
   p99Ms?: number;
   /** How long somebody else's update of a row took in the same database: median, in milliseconds. */
   bystanderMs?: number;
+  /** How long a transaction was open, in seconds. */
+  openSeconds?: number;
 }
 
 /** All rounds of a contestant in a scenario; the first contestant of a scenario is Slipway. */
@@ -24,46 +26,92 @@ export interface Result {
 export interface RaceFacts extends RunFacts {
   /** Who could not take part, and why. */
   absent: readonly string[];
+  /** How each is set up. */
+  contestants: Record<string, string>;
+}
+
+/** Slipway's median over that of another, and what it should be. */
+export interface Verdict {
+  scenario: string;
+  contestant: string;
+  field: keyof Round;
+  ratio: number;
+  least?: number;
+  most?: number;
+  reached: boolean;
 }
 
 const TIMES = { p50Ms: 'p50', p99Ms: 'p99', bystanderMs: 'bystander' } as const;
 
-/** Rates of Slipway over that of the other that we want, by the beginnings of scenario and contestant. */
-const WANTED: readonly [scenario: string, contestant: string, ratio: number][] = [
-  // At one connection a rate is the turned-over time: 1.6 times the time of the prototype.
-  ['POST /runsync ×1', 'Fastify, two commits', 1 / 1.6],
-  ['POST /runsync ×64', 'BullMQ always', 3], ['POST /runsync ×64', 'BullMQ everysec', 1.5],
-  ['POST /run ×64', 'pg-boss', 6], ['POST /run ×64', 'graphile-worker (', 15], ['POST /run ×64', 'BullMQ always', 1], ['POST /run ×64', 'Fastify alone', 0.4],
-  ['drain', 'BullMQ always', 1.3], ['drain', 'graphile-worker batched', 1],
+/** Scenario and contestant by their beginnings. */
+const TARGETS: readonly Pick<Verdict, 'scenario' | 'contestant' | 'field' | 'least' | 'most'>[] = [
+  { scenario: 'POST /runsync ×1', contestant: 'Fastify, two commits', field: 'p50Ms', most: 1.6 },
+  { scenario: 'POST /runsync ×64', contestant: 'BullMQ always', field: 'rate', least: 3 },
+  { scenario: 'POST /runsync ×64', contestant: 'BullMQ always', field: 'p99Ms', most: 0.8 },
+  { scenario: 'POST /runsync ×64', contestant: 'BullMQ everysec', field: 'rate', least: 1.5 },
+  { scenario: 'POST /run ×64', contestant: 'pg-boss', field: 'rate', least: 6 },
+  { scenario: 'POST /run ×64', contestant: 'graphile-worker (', field: 'rate', least: 15 },
+  { scenario: 'POST /run ×64', contestant: 'BullMQ always', field: 'rate', least: 1 },
+  { scenario: 'POST /run ×64', contestant: 'Fastify alone', field: 'rate', least: 0.4 },
+  { scenario: 'drain', contestant: 'BullMQ always', field: 'rate', least: 1.3 },
+  { scenario: 'drain', contestant: 'graphile-worker batched', field: 'rate', least: 1 },
+  { scenario: 'long queue', contestant: 'Slipway, nothing behind it', field: 'rate', least: 0.95 },
+  { scenario: 'long queue', contestant: 'Slipway, nothing behind it', field: 'bystanderMs', most: 1.1 },
 ];
+
+/** Of all targets whose figures there are. */
+export function verdictsOf(results: readonly Result[]): Verdict[] {
+  return results.flatMap(({ scenario, contestant, rounds }) => {
+    const own = results.find((result) => result.scenario === scenario)!;
+    const targets = TARGETS.filter((target) => scenario === target.scenario || (!target.scenario.startsWith('POST') && scenario.startsWith(target.scenario)));
+    return targets.filter((target) => contestant.startsWith(target.contestant)).map((target) => {
+      const { field, least = 0, most = Infinity } = target;
+      const ratio = median(valuesOf(own.rounds, field)) / median(valuesOf(rounds, field));
+      return { ...target, scenario, contestant, ratio, reached: ratio >= least && ratio <= most };
+    });
+  });
+}
 
 /** As text. */
 export function raceReport(facts: RaceFacts, results: readonly Result[]): string {
-  const lines = [...factLines(facts), `${facts.rounds} rounds in turn, of those by HTTP ${facts.seconds} s each; medians (slowest – fastest)`];
+  const lines = [...factLines(facts), `${facts.rounds} rounds in turn, of those by HTTP ${facts.seconds} s each; medians (least – most)`];
+  const verdicts = verdictsOf(results);
   const scenarios = new Set(results.map(({ scenario }) => scenario));
-  for (const name of scenarios) lines.push('', ...section(results.filter(({ scenario }) => scenario === name)));
-  return [...lines, '', ...facts.absent].join('\n');
+  for (const name of scenarios) lines.push('', ...section(results.filter(({ scenario }) => scenario === name), verdicts));
+  const settings = Object.entries(facts.contestants).map(([name, text]) => `- ${name}: ${text}`);
+  return [...lines, '', ...settings, ...facts.absent.map((text) => `- absent: ${text}`)].join('\n');
 }
 
-function section(results: readonly Result[]): string[] {
+function section(results: readonly Result[], verdicts: readonly Verdict[]): string[] {
   const rounds = results.flatMap((result) => result.rounds);
   const times = (Object.keys(TIMES) as (keyof typeof TIMES)[]).filter((field) => rounds.some((round) => round[field] !== undefined));
   const heads = ['', 'rate', ...times.map((field) => TIMES[field]), 'Slipway is', 'wanted'];
-  const rows = results.map((result) => row(result, results[0]!, times));
-  return [`## ${results[0]!.scenario}`, '', `| ${heads.join(' | ')} |`, `|${heads.map(() => '---').join('|')}|`, ...rows];
+  const rows = results.map((result) => row(result, results[0]!, times, verdicts));
+  const open = valuesOf(results[0]!.rounds, 'openSeconds');
+  const note = open.length === 0 ? [] : ['', `Slipway's transaction was open for ${spreadText(open, (seconds) => `${whole(seconds)} s`)}.`];
+  return [`## ${results[0]!.scenario}`, '', `| ${heads.join(' | ')} |`, `|${heads.map(() => '---').join('|')}|`, ...rows, ...note];
 }
 
-function row({ scenario, contestant, rounds }: Result, first: Result, times: readonly (keyof typeof TIMES)[]): string {
-  const rates = rounds.map(({ rate }) => rate);
-  const rate = `${whole(median(rates))}/s (${whole(Math.min(...rates))} – ${whole(Math.max(...rates))})`;
-  const cells = times.map((field) => {
-    const values = rounds.flatMap((round) => round[field] ?? []);
-    return values.length === 0 ? '' : `${median(values).toFixed(1)} ms`;
-  });
-  const ratio = `${(median(first.rounds.map((round) => round.rate)) / median(rates)).toFixed(2)}×`;
-  const wanted = WANTED.find(([ofScenario, of]) => scenario.startsWith(ofScenario) && contestant.startsWith(of))?.[2];
-  const comparison = contestant === first.contestant ? ['', ''] : [ratio, wanted === undefined ? '' : `${wanted.toFixed(2)}×`];
-  return `| ${[contestant, rate, ...cells, ...comparison].join(' | ')} |`;
+function row({ scenario, contestant, rounds }: Result, first: Result, times: readonly (keyof typeof TIMES)[], verdicts: readonly Verdict[]): string {
+  const rates = valuesOf(rounds, 'rate');
+  const cells = times.map((field) => spreadText(valuesOf(rounds, field), (ms) => `${ms.toFixed(1)} ms`));
+  const ratio = contestant === first.contestant ? '' : `${(median(valuesOf(first.rounds, 'rate')) / median(rates)).toFixed(2)}×`;
+  const wanted = verdicts.filter((verdict) => verdict.scenario === scenario && verdict.contestant === contestant).map(verdictText).join(', ');
+  return `| ${[contestant, spreadText(rates, (rate) => `${whole(rate)}/s`), ...cells, ratio, wanted].join(' | ')} |`;
+}
+
+function verdictText({ field, ratio, least, most, reached }: Verdict): string {
+  const name = field === 'rate' || field === 'openSeconds' ? field : TIMES[field];
+  return `${name} ${least === undefined ? `≤ ${most!.toFixed(2)}×` : `≥ ${least.toFixed(2)}×`} ${reached ? 'yes' : 'NO'} (${ratio.toFixed(2)}×)`;
+}
+
+function valuesOf(rounds: readonly Round[], field: keyof Round): number[] {
+  return rounds.flatMap((round) => round[field] ?? []);
+}
+
+function spreadText(values: readonly number[], show: (value: number) => string): string {
+  if (values.length <= 1) return values.map(show).join('');
+  return `${show(median(values))} (${show(Math.min(...values))} – ${show(Math.max(...values))})`;
 }
 
 function whole(value: number): string {

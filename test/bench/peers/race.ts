@@ -2,13 +2,11 @@
 import type { Bench } from '../bench.ts';
 import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
-import { runFacts } from '../run-facts.ts';
-import { writeReport } from '../report-file.ts';
-import type { Contestant, Opened, Route } from './contestant.ts';
+import type { Contestant, LongQueue, Opened, Route } from './contestant.ts';
 import { fieldOf } from './field.ts';
+import type { Field } from './field.ts';
 import { installPeers } from './install.ts';
 import type { Result, Round } from './race-report.ts';
-import { raceReport } from './race-report.ts';
 
 const SCENARIOS: readonly { name: string; route: Route; connections: number }[] = [
   { name: 'POST /runsync ×1', route: 'runsync', connections: 1 },
@@ -20,15 +18,35 @@ const SCENARIOS: readonly { name: string; route: Route; connections: number }[] 
 const COMPILE = { seconds: 10, connections: 64 };
 const WARM_UP_SECONDS = 2;
 
-/** Races, and prints Markdown or JSON. */
-export async function race(bench: Bench): Promise<void> {
-  installPeers(bench.say);
-  const { contestants, absent } = fieldOf(bench);
-  const results = [...await byHttp(bench, contestants), ...await byDrain(bench, contestants)];
-  const facts = { ...await runFacts(bench), absent };
-  const [markdown, json] = [raceReport(facts, results), JSON.stringify({ ...facts, results }, null, 2)];
-  writeReport(bench, markdown, json);
-  console.log(bench.options.json ? json : markdown);
+/** What came of it. */
+export interface Raced extends Field {
+  results: Result[];
+}
+
+/** Races. */
+export async function race(bench: Bench): Promise<Raced> {
+  const field = await ableOf(bench, fieldOf(bench, installPeers(bench.say)));
+  return { ...field, results: [...await byHttp(bench, field.contestants), ...await byDrain(bench, field.contestants)] };
+}
+
+/** Those who can start. Slipway must: without it there is no race. */
+export async function ableOf({ options, say }: Pick<Bench, 'options' | 'say'>, { contestants, absent }: Field): Promise<Field> {
+  const able: Field = { contestants: [], absent: [...absent] };
+  for (const [place, contestant] of contestants.entries()) {
+    const { name, routes, drain, drainBefore } = contestant;
+    const isAsked = routes.some((route) => options.only.includes(route)) || (drain && options.only.includes('drain'))
+      || (drainBefore && options.only.includes('long-queue'));
+    if (!isAsked) continue;
+    try {
+      say(`looking whether ${name} starts`);
+      if (place > 0) for (const route of routes) await (await contestant.open(route)).stop();
+      able.contestants.push(contestant);
+    } catch (error) {
+      able.absent.push(`${name}: it does not start: ${(error as Error).message.split('\n')[0]}`);
+      say(able.absent.at(-1)!);
+    }
+  }
+  return able;
 }
 
 /** Each round all of them in turn, each round another first: what else the machine does meets all alike. */
@@ -43,28 +61,37 @@ async function inTurn<Of>(rounds: number, all: readonly Of[], measure: (one: Of,
   return measured;
 }
 
+/** One route after the other, so that nothing of one is there while the other is measured. */
 async function byHttp(bench: Bench, all: readonly Contestant[]): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const route of ['runsync', 'run'] as const) {
+    const entered = all.filter(({ routes }) => routes.includes(route));
+    if (bench.options.only.includes(route) && entered.length > 0) results.push(...await byRoute(bench, entered, route));
+  }
+  return results;
+}
+
+async function byRoute(bench: Bench, entered: readonly Contestant[], route: Route): Promise<Result[]> {
   const { rounds, seconds } = bench.options;
-  const scenarios = SCENARIOS.filter(({ route }) => bench.options.only.includes(route));
-  const opened: { name: string; routes: readonly Route[]; one: Opened }[] = [];
+  const opened: { name: string; one: Opened }[] = [];
+  const ask = async ({ one }: (typeof opened)[number], load: Pick<Load, 'connections' | 'seconds'>): Promise<LoadResult> => {
+    const result = await bench.load.ask<LoadResult>('run', { ...one.load, ...load } satisfies Load);
+    await one.verify(result.answers);
+    return result;
+  };
   try {
-    for (const contestant of all.filter(({ routes }) => scenarios.some(({ route }) => routes.includes(route)))) {
-      bench.say(`starting ${contestant.name}`);
-      opened.push({ name: contestant.name, routes: contestant.routes, one: await contestant.open() });
+    for (const contestant of entered) {
+      bench.say(`starting ${contestant.name} for /${route}`);
+      opened.push({ name: contestant.name, one: await contestant.open(route) });
     }
-    for (const route of new Set(scenarios.map((scenario) => scenario.route))) {
-      bench.say(`warming up /${route}, ${COMPILE.seconds} s of each`);
-      for (const { one, routes } of opened) if (routes.includes(route)) await bench.load.ask('run', { ...one.load(route), ...COMPILE } satisfies Load);
-    }
+    bench.say(`warming up /${route}, ${COMPILE.seconds} s of each`);
+    for (const one of opened) await ask(one, COMPILE);
     const results: Result[] = [];
-    for (const { name, route, connections } of scenarios) {
-      const entered = opened.filter(({ routes }) => routes.includes(route));
-      const ask = (one: Opened, forSeconds: number): Promise<LoadResult> =>
-        bench.load.ask<LoadResult>('run', { ...one.load(route), connections, seconds: forSeconds } satisfies Load);
+    for (const { name, connections } of SCENARIOS.filter((scenario) => scenario.route === route)) {
       bench.say(`${name}: ${rounds} rounds of ${seconds} s of each`);
-      for (const { one } of entered) await ask(one, Math.min(WARM_UP_SECONDS, seconds));
-      const measured = await inTurn(rounds, entered, ({ one }) => ask(one, seconds));
-      results.push(...measured.map((of, index) => told(bench, { scenario: name, contestant: entered[index]!.name, rounds: of })));
+      for (const one of opened) await ask(one, { connections, seconds: Math.min(WARM_UP_SECONDS, seconds) });
+      const measured = await inTurn(rounds, opened, (one) => ask(one, { connections, seconds }));
+      results.push(...measured.map((of, index) => told(bench, { scenario: name, contestant: opened[index]!.name, rounds: of })));
     }
     return results;
   } finally {
@@ -73,7 +100,7 @@ async function byHttp(bench: Bench, all: readonly Contestant[]): Promise<Result[
 }
 
 async function byDrain(bench: Bench, all: readonly Contestant[]): Promise<Result[]> {
-  const { rounds, drainJobs, queuedJobs, only } = bench.options;
+  const { rounds, drainJobs, queuedJobs, openSeconds, only } = bench.options;
   const name = `drain of ${drainJobs.toLocaleString('en')} jobs`;
   const results: Result[] = [];
   const add = async (scenario: string, run: (one: Contestant) => (() => Promise<Round>) | undefined): Promise<void> => {
@@ -85,7 +112,8 @@ async function byDrain(bench: Bench, all: readonly Contestant[]): Promise<Result
   if (only.includes('drain')) await add(name, ({ drain }) => drain && (() => drain(drainJobs)));
   if (only.includes('long-queue')) {
     const scenario = `long queue: ${name} before ${queuedJobs.toLocaleString('en')} more, a transaction open`;
-    await add(scenario, ({ drainBefore }) => drainBefore && (() => drainBefore(drainJobs, queuedJobs)));
+    const long: LongQueue = { jobs: drainJobs, behind: queuedJobs, openSeconds };
+    await add(scenario, ({ drainBefore }) => drainBefore && (() => drainBefore(long)));
   }
   return results;
 }

@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { loadPeer } from './install.ts';
-import { OUTPUT } from './peer.ts';
-import type { Peer, PeerPlace, PeerQueue } from './peer.ts';
+import type { Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
 
 interface Sdk {
   service(options: { name: string; handlers: Record<string, () => Promise<object>> }): object;
@@ -30,6 +29,7 @@ async function ask<Answer>(pool: Pool, method: 'GET' | 'POST', path: string, bod
 }
 
 export const restate: Peer = {
+  settings: `one node as it comes, ${CONNECTIONS} connections to it, a service for each worker`,
   async openQueue({ store }: PeerPlace): Promise<PeerQueue> {
     const ingress = poolOf(store, 'ingress');
     const admin = poolOf(store, 'admin');
@@ -48,13 +48,9 @@ export const restate: Peer = {
       done: unused,
     };
   },
-  async startWorker({ store }: PeerPlace, onJob: () => void): Promise<void> {
+  async startWorker({ store }: PeerPlace, handler: PeerHandler): Promise<void> {
     const sdk = loadPeer<Sdk>('@restatedev/restate-sdk');
-    const run = async (): Promise<object> => {
-      onJob();
-      return OUTPUT;
-    };
-    const service = sdk.service({ name: `worker_${process.pid}`, handlers: { run } });
+    const service = sdk.service({ name: `worker_${process.pid}`, handlers: { run: () => handler() } });
     const server = createServer(sdk.createEndpointHandler({ services: [service], logger: () => undefined }));
     await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
     await ask(poolOf(store, 'admin'), 'POST', '/deployments', { uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });

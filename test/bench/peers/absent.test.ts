@@ -1,0 +1,29 @@
+/** Who cannot take part in the race is named, and the others run. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { readOptions } from '../options.ts';
+import type { Options } from '../options.ts';
+import { installAll } from './install.ts';
+import { peerOf } from './peer-contestant.ts';
+import { ableOf } from './race.ts';
+
+t.test('a package that cannot be had does not keep the others away', async (t) => {
+  const folder = t.testdir({ good: { 'package.json': '{"name":"good","version":"1.0.0"}' } });
+  const peers = join(folder, 'peers');
+  mkdirSync(peers);
+  const packages = { bad: 'file:../none.tgz', good: 'file:../good' };
+  t.same([...installAll(peers, packages, () => undefined).keys()], ['bad']);
+  t.ok(existsSync(join(peers, 'node_modules/good/package.json')));
+  writeFileSync(join(folder, 'none.tgz'), '');
+  t.same([...installAll(peers, packages, () => undefined).keys()], ['bad'], 'it is tried again');
+});
+
+t.test('who does not start is absent, with the reason', async (t) => {
+  const options = readOptions(['--peers', '--only', 'P1']) as Options;
+  const makeStore = async (): Promise<never> => { throw new Error('there is no room'); };
+  const [first, second] = ['first', 'second'].map((name) => (
+    peerOf({ name, peer: 'no-commit', makeStore, routes: ['runsync'], drains: false, inDatabase: false })));
+  const field = await ableOf({ options, say: () => undefined }, { contestants: [first!, second!], absent: ['third: why'] });
+  t.same(field, { contestants: [first], absent: ['third: why', 'second: it does not start: there is no room'] });
+});
