@@ -69,8 +69,8 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
   --queued-jobs <n>  jobs behind the drain of the parts long-queue and costs, 1,000 to 2,000,000 (default 200,000)
   --open-seconds <n> age of the open transaction of the part long-queue when workers come, 0 to 3,600 (default 0)
-  --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 1,000)
-  --readers <n>      readers of streams in the part reading, 10 to 2,000 (default 200)
+  --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 10,000)
+  --readers <n>      readers of streams in the part reading, 10 to 2,000 (default 1,000)
   --minutes <n>      length of the part steady, 4 to 60 (default 4)
   --profile <folder> write V8 CPU profiles of core, facade and agent there (slows them down a little)
   --help             this text
@@ -103,8 +103,8 @@ export function readOptions(argv: string[]): Options | 'help' {
     drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 2_000_000)),
     queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),
     openSeconds: values['open-seconds'] === '0' ? 0 : count('--open-seconds', values['open-seconds'], 0, 3_600),
-    endpoints: Math.max(10, count('--endpoints', values.endpoints, 1_000, 20_000)),
-    readers: Math.max(10, count('--readers', values.readers, 200, 2_000)),
+    endpoints: Math.max(10, count('--endpoints', values.endpoints, 10_000, 20_000)),
+    readers: Math.max(10, count('--readers', values.readers, 1_000, 2_000)),
     minutes: count('--minutes', values.minutes, 4, 60),
     tableJobs: Math.max(10_000, count('--table-jobs', values['table-jobs'], 200_000, 20_000_000)),
   };
