@@ -12,7 +12,8 @@ const stamp = join(built, 'built-from');
 function fingerprint(): string {
   const hash = createHash('sha256');
   const sources = globSync('web/**/*', { cwd: folder }).sort().filter((file) => statSync(join(folder, file)).isFile());
-  for (const file of [...sources, 'views.ts', 'views-of-pods.ts', 'build.ts', '../../package-lock.json']) hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
+  const files = [...sources, ...globSync('views*.ts', { cwd: folder }).sort(), 'build.ts', '../../package-lock.json'];
+  for (const file of files) hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
   return hash.digest('hex');
 }
 

@@ -4,7 +4,7 @@ import type { Percentiles } from '../../../proto/gen/slipway/v1/endpoint_service
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { JobTimesView, PercentilesView } from '../views.ts';
+import type { JobTimesView, PercentilesView } from '../views-of-times.ts';
 import { optionsOf, textOf } from './list-query.ts';
 
 /** Adds the route. Query: `minutes`, how far back. */

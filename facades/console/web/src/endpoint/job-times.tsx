@@ -1,7 +1,7 @@
 /** How many jobs of an endpoint came and ended, and how long they waited and ran: in the last minutes to hours, and their course. */
 import { useState } from 'react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { JobTimesView, PercentilesView } from '../../../views.ts';
+import type { JobTimesView, PercentilesView } from '../../../views-of-times.ts';
 import { ask } from '../api.ts';
 import { Chart, SPANS } from '../chart.tsx';
 import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';

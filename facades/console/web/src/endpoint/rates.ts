@@ -1,5 +1,5 @@
 /** How many jobs of an endpoint came and ended in a minute, by steps of time, from what was counted in each. */
-import type { JobTimesView } from '../../../views.ts';
+import type { JobTimesView } from '../../../views-of-times.ts';
 
 /** For a chart: each value is as it is until the next moment. */
 export interface Rates {
