@@ -42,6 +42,9 @@ export async function measureDecisions(measured: MeasuredCore, endpoints: number
     }
     const ids = (await Promise.all(submitted)).flat();
     const busy = percents(from, used(), began);
+    await waitFor('all to be decided', async () => (await sql`
+      SELECT FROM job j WHERE j.id = ANY(${ids}) AND NOT EXISTS (
+        SELECT FROM scale_log l WHERE l.endpoint_id = j.endpoint_id AND l.decided_at >= j.submitted_at AND l.target > 0)`).length === 0, END_MS_MAX, LOOK_MS);
     const each = cores.length === 1 ? [] : await Promise.all(cores.map(async (_, place) => (
       `· submitted to replica ${place + 1}: ${await untilDecided(sql, ids.filter((_id, n) => n % cores.length === place))}`)));
     return [
