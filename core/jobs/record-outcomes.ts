@@ -166,8 +166,9 @@ export class RecordOutcomes {
     const final: Job[] = [];
     const queued = new Set<string>();
     const ended = new Map<string, number>();
+    const told = logger.isLevelEnabled('debug');
     for (const { place, job, position, lowPriority } of settled) {
-      logger.debug({ ...refOf(entries[place]!), workerId: job.workerId, state: job.state }, 'an outcome was recorded');
+      if (told) logger.debug({ ...refOf(entries[place]!), workerId: job.workerId, state: job.state }, 'an outcome was recorded');
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
         gate.changed(job.endpointId, 1);

@@ -92,7 +92,7 @@ export class AttemptTable {
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
       this.#logger.info({ ...attempt.ref, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
-    } else this.#logger.debug({ ...attempt.ref, kind: enumName(Kind, kind) }, 'attempt ended with a result');
+    } else if (this.#logger.isLevelEnabled('debug')) this.#logger.debug({ ...attempt.ref, kind: enumName(Kind, kind) }, 'attempt ended with a result');
     const reported = (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
     const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;
     if (attempt.beganAtMs !== undefined && !ending.unmeasured) holding?.pace.ended(executionMs);

@@ -4,6 +4,7 @@ import type { ServiceError } from '@grpc/grpc-js';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { EndpointExplanation, WorkerExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
+import type postgres from 'postgres';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call } from '../helpers/grpc-clients.ts';
 import { many } from './fleet.ts';
@@ -27,6 +28,7 @@ interface Seen {
 /** Core hears of what happens on a machine, and a machine of what core wants, a moment later; some moments where all of them share a processor. */
 const LATE_MS_MAX = 5_000;
 const AGAIN_MS = 300;
+const LEFT_SHOWN_MAX = 20;
 /** What a worker of each state is at its machine. That a machine does not know of one yet, or no more, passes. */
 const TRUE_OF: Record<string, (seen: Seen) => boolean> = {
   STARTING: ({ worker }) => worker?.state === WorkerState.INITIALIZING,
@@ -94,10 +96,17 @@ function untrue(fleet: Fleet, { gpuIds }: FleetEndpoint, { endpointId, summary, 
 }
 
 function wrongOf({ machines }: Fleet, { id, state }: WorkerExplanation): string[] {
+  const seen = seenOf(machines, id);
+  return TRUE_OF[state]?.(seen) ? [] : [`worker ${id} was ${state} and its machine says: ${atMachine(seen)}`];
+}
+
+function seenOf(machines: readonly FleetMachine[], id: string): Seen {
   const machine = machines.find(({ workers }) => workers.has(id));
-  const worker = machine?.workers.get(id);
-  const at = worker ? `${enumName(WorkerState, worker.state)} with ${worker.held.size} jobs` : 'not there';
-  return TRUE_OF[state]?.({ machine, worker }) ? [] : [`worker ${id} was ${state} and its machine says: ${at}`];
+  return { machine, worker: machine?.workers.get(id) };
+}
+
+function atMachine({ worker }: Seen): string {
+  return worker ? `${enumName(WorkerState, worker.state)} with ${worker.held.size} jobs` : 'not there';
 }
 
 /** It has GPUs of these kinds, and none of them is free. */
@@ -105,4 +114,12 @@ function isFull({ gpus, workers }: FleetMachine, kinds: readonly string[]): bool
   const taken = new Set([...workers.values()].flatMap(({ gpuUuids }) => gpuUuids));
   const own = gpus.filter(({ name }) => kinds.includes(name));
   return own.length > 0 && own.every(({ uuid }) => taken.has(uuid));
+}
+
+/** Workers that have not ended, as core and as their machines have them, one a line: what a fleet that does not come to rest waits for. */
+export async function leftWorkers({ machines }: Fleet, sql: postgres.Sql): Promise<string> {
+  const rows = await sql<{ id: string; text: string }[]>`
+    SELECT w.id, concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason, 'idle since', w.busy_at, 'target', d.target, d.reason) AS text
+    FROM worker w LEFT JOIN scale_decision d USING (endpoint_id) WHERE w.ended_at IS NULL AND w.desired <> 'FREEZE' LIMIT ${LEFT_SHOWN_MAX}`;
+  return ['workers that are left:', ...rows.map(({ id, text }) => `${text}; its machine: ${atMachine(seenOf(machines, id))}`)].join('\n');
 }

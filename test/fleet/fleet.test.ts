@@ -8,7 +8,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 import { Fleet, range } from './fleet.ts';
 import { checkCauses } from './fleet-causes.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
-import { checkWaiting, waitingJobs } from './fleet-truth.ts';
+import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 
 t.setTimeout(560_000);
 
@@ -62,6 +62,16 @@ async function trickle(): Promise<number> {
   return row!.ms;
 }
 
+/** Waits until no worker is left but those that are frozen; says which are where that does not come. */
+async function waitForZero(): Promise<void> {
+  try {
+    await waitFor('zero', async () => await workers() === await frozen(), PATIENCE_MS, PAUSE_MS);
+  } catch (error) {
+    t.comment(await leftWorkers(fleet, core.sql));
+    throw error;
+  }
+}
+
 /** Looks at everything until it is told to stop. */
 async function watch(signal: AbortSignal): Promise<{ peak: number; explained: number }> {
   let [peak, explained] = [0, 0];
@@ -107,7 +117,7 @@ t.test('one account floods its endpoints: small ones beside it wait twice as lon
 });
 
 t.test('idle, then a burst on all endpoints: all workers that there may be, while machines fail and a replica goes', async (t) => {
-  await waitFor('zero', async () => await workers() === await frozen(), PATIENCE_MS, PAUSE_MS);
+  await waitForZero();
   said(`no worker runs, ${await frozen()} are frozen`);
   await fleet.submit(fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint)), { hold: true });
   await explainAll(t, 'at the beginning of the burst');
@@ -135,7 +145,7 @@ t.test('idle, then a burst on all endpoints: all workers that there may be, whil
 });
 
 t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t) => {
-  await waitFor('zero', async () => await workers() === await frozen(), PATIENCE_MS, PAUSE_MS);
+  await waitForZero();
   said(`${await frozen()} frozen workers are left`);
   const started = fleet.count('started');
   // Those that have a frozen worker, so that some are woken, and a few beside them.
@@ -148,6 +158,7 @@ t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t)
   await waitFor('all jobs to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
   t.ok(fleet.count('woken') > 0 || asleep.length === 0, `${fleet.count('woken')} were woken, ${fleet.count('started') - started} started`);
   await fleet.thaw();
+  await waitForZero();
   await waitFor('zero again', async () => await workers() === 0, PATIENCE_MS, PAUSE_MS);
   said('and again');
 });

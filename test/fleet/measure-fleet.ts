@@ -7,7 +7,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 import { Fleet, range } from './fleet.ts';
 import type { FleetCore, FleetEndpoint } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
-import { checkWaiting, waitingJobs } from './fleet-truth.ts';
+import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
 import { statementTable } from './statement-table.ts';
@@ -93,7 +93,7 @@ export async function measureFleet(database: Database, machines: number, options
       ...steps.shown(), decisions, 'jobs explained': explained, 'sessions tried': tried, ...used.shown(), faults: wrong.length,
     };
   } catch (error) {
-    process.stderr.write(`${await leftWorkers(sql)}\n`);
+    process.stderr.write(`${await leftWorkers(fleet, sql)}\n`);
     throw error;
   } finally {
     fleet.stop();
@@ -199,11 +199,4 @@ function fitting(jobs: readonly FleetEndpoint[], before: readonly FleetEndpoint[
     counts.set(id, (counts.get(id) ?? 0) + 1);
     return counts.get(id)! <= queueLengthMax(workersMax);
   });
-}
-
-/** Workers that have not ended, one a line: what a fleet that does not come to rest waits for. */
-async function leftWorkers(sql: postgres.Sql): Promise<string> {
-  const rows = await sql<{ text: string }[]>`
-    SELECT concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason) AS text FROM worker w WHERE w.ended_at IS NULL LIMIT 20`;
-  return ['workers that are left:', ...rows.map(({ text }) => text)].join('\n');
 }
