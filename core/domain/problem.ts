@@ -101,7 +101,10 @@ export function problemsOf(signs: Signs, operator: boolean): Problem[] {
 }
 
 function endpointProblems(signs: Signs, operator: boolean): Problem[] {
-  const textOf = ({ refusal, refusalByMachine }: PlacementRefusal): string => sentence(operator ? refusalByMachine : refusal);
+  const textOf = ({ refusal, refusalByMachine }: PlacementRefusal): string => (
+    // That begins with the name of a machine, which stays as it is.
+    operator && refusalByMachine !== refusal ? closed(refusalByMachine) : sentence(refusal)
+  );
   const throttled = new Map<string, PlacementRefusal>(signs.throttled.map((one) => [one.id, one]));
   for (const { id, workersMax, queued } of signs.queues) if (workersMax === 0 && queued > 0) throttled.set(id, NO_WORKERS_REFUSAL);
   for (const id of signs.cannotRun.keys()) throttled.delete(id);
@@ -176,5 +179,9 @@ function limitText(limit: ScaleLimit): string {
 
 /** A reason that stands alone. */
 function sentence(reason: string): string {
-  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.replace(/\.\.$/, '.');
+  return closed(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`);
+}
+
+function closed(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
 }

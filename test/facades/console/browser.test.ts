@@ -352,7 +352,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   t.test('the overview of the operator, dark, and on a phone', async (t) => {
     const page = await open(t, { ...PHONE, colorScheme: 'dark' });
     await signIn(page, system.rootKey);
-    await page.getByText('rack-1').waitFor();
+    await page.getByText('rack-1', { exact: true }).waitFor();
     await page.getByText(/L4, 24\sGiB/).first().waitFor({ state: 'attached' });
     const wanted = { name: 'by the operator’s test', dockerStartCmd: ['sleep', '1000'], gpuTypeIds: ['NVIDIA L4'], gpuCount: 2 };
     const { json: pod } = await system.request('POST', '/v1/pods', wanted);
