@@ -25,7 +25,7 @@ export interface RunFacts {
   seconds: number;
 }
 
-const SETTINGS = ['fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'wal_sync_method'];
+const SETTINGS = ['fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size', 'min_wal_size', 'wal_sync_method'];
 
 /** Of this run. `busy`: see RunFacts. */
 export async function runFacts(database: Database, { rounds, seconds }: Options, busy: string): Promise<RunFacts> {

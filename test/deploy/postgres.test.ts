@@ -54,6 +54,7 @@ t.test('a cluster and its server', async (t) => {
   t.equal(first.port, chosen.at(-1));
   const sql = postgres(first.url, { max: 1, onnotice: () => undefined });
   t.teardown(() => sql.end({ timeout: 1 }));
+  t.same(await sql`SELECT current_setting('min_wal_size') AS wal`, [{ wal: '1GB' }], 'what the log needed once is not taken from it while it rests');
   await sql`create table kept (n int)`;
   await sql`insert into kept values (7)`;
   process.kill(first.pid(), 'SIGKILL');

@@ -21,6 +21,9 @@ const run = promisify(execFile);
  */
 export const QUICK: readonly string[] = ['--no-sync', '-c', 'fsync=off', '-c', 'scram_iterations=1'];
 
+/** Such a server's log may lie in memory: what it no longer needs goes, as far as PostgreSQL's own setting says. */
+const LITTLE_WAL = { min_wal_size: '80MB' };
+
 /** Files in memory, where there are any: to make and drop a database is hundreds of small files, which cost less system time there than on a disk. */
 const MEMORY = '/dev/shm';
 /** What statfs calls such files. */
@@ -70,7 +73,8 @@ export async function startPostgres(initdbOptions: readonly string[] = [], setti
   const log = new ProcessLog(join(folder, 'postgres.log'));
   if (cluster) await run('cp', ['-a', cluster.dataDir, place.dataDir]);
   else await createCluster(place, password, log, initdbOptions);
-  const child = new Child(postgresProcess(place, log, systemClock, freePort, settings));
+  const kept: Record<string, string> = initdbOptions.includes('fsync=off') ? LITTLE_WAL : {};
+  const child = new Child(postgresProcess(place, log, systemClock, freePort, { ...kept, ...settings }));
   const port = await child.start();
   return {
     /** Goes with it, however its process ends. */
