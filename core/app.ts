@@ -114,7 +114,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const cannotRun = new CannotRun(stores, clock);
   const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, tracing, ...seams, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
-    ...stores, events, duty: duties.of('scaling'), replicaAddress, onTurn: meter.onTurn, onStarts: meter.onStarts, batches: meter.engine.batches, ...seams,
+    ...stores, events, duty: duties.of('scaling'), replicaAddress, scaleMeter: meter.scales, onStarts: meter.onStarts, batches: meter.engine.batches, ...seams,
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const refusals = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);

@@ -22,8 +22,8 @@ import type { BatchMeter } from './runtime/batcher.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Duty } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
-import type { ScaleResult } from './scaling/scale-endpoint.ts';
 import { ScaleLoop } from './scaling/scale-loop.ts';
+import type { ScaleMeter } from './scaling/scale-loop.ts';
 import type { WorkerStart } from './store/worker-starts.ts';
 import type { Stores } from './store/storage.ts';
 
@@ -42,7 +42,7 @@ export interface DispatchOptions {
   /** Counts batches of leases. */
   batches: BatchMeter;
   /** Counts turns of the scaler. */
-  onTurn(result: ScaleResult): void;
+  scaleMeter: ScaleMeter;
   /** Workers became ready. Default: nobody counts. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
   /** Where other replicas reach this one. */
@@ -72,7 +72,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, running, scales, podReports, images, events, duty, openCredentials, onTurn, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, running, scales, podReports, images, events, duty, openCredentials, scaleMeter, replicaAddress, clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -83,7 +83,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScaleLoop({
     store: scales, scaler: chosenScaler, events, duty, hasWorker: (endpointId) => pool.hasWorker(endpointId),
-    onDesired: (machineIds) => events.emit('desired', machineIds), onTurn, ...seams,
+    onDesired: (machineIds) => events.emit('desired', machineIds), meter: scaleMeter, ...seams,
   });
   const onRoom = (machineId: string): void => events.emit('room', [machineId]);
   const reports = new WorkerReports({

@@ -39,7 +39,7 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const wake = wakeOrder(usable).slice(0, missing);
   const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
   const staying = new Set([...frozen, ...usable]);
-  const leaving = [...outdated, ...[...surplus, ...standbys].filter((worker) => !staying.has(worker))];
+  const leaving = [...outdated, ...[...surplus, ...standbys].filter((worker) => !staying.has(worker)), ...sample.workers.filter(hasCrashedGoing)];
   return {
     add: [...replaced.map(({ failures }) => ({ failures })), ...Array.from({ length: missing - wake.length }, () => ({ failures: crashesOf(current) }))],
     wake: ids(wake),
@@ -48,6 +48,11 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
     retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...replaced]),
     ...chosen,
   };
+}
+
+/** It was told to go in the moment in which it crashed. Its agent has said all that there is to say of it: nobody else would end it and free its GPUs. */
+function hasCrashedGoing({ desired, state }: WorkerSample): boolean {
+  return desired === 'DRAIN' && state === 'UNHEALTHY';
 }
 
 /** What further places carry over: while none of an endpoint's workers has come up, one that crashes is of the same series, and not a first one again. */

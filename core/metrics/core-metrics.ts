@@ -8,8 +8,9 @@ import { budgetMetrics } from '../runtime/budget-metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '../runtime/metrics.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import type { ScaleResult } from '../scaling/scale-endpoint.ts';
+import type { ScaleMeter } from '../scaling/scale-loop.ts';
 import type { Stores } from '../store/storage.ts';
+import type { TurnWait } from '../store/turn-course.ts';
 import type { StartCause, WorkerStart } from '../store/worker-starts.ts';
 import { fleetMetrics } from './fleet-metrics.ts';
 
@@ -27,7 +28,7 @@ export interface CoreMetricsOptions {
 /** What the parts of a replica tell. */
 export interface CoreMeter {
   engine: EngineMeter;
-  onTurn(result: ScaleResult): void;
+  scales: ScaleMeter;
   onStarts(starts: readonly WorkerStart[]): void;
   onCall(path: string, code: Code, tookMs: number): void;
 }
@@ -40,12 +41,13 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
   const starts = startMetrics(metrics, names);
   fleetMetrics({ ...options, names, forget: (endpoint) => { engine.forget(endpoint); starts.forget(endpoint); } });
   metrics.gauge({ name: 'slipway_core_sessions', help: 'Agents that hold a session with this replica.' }, (gauge) => gauge.set(sessions()));
-  return { engine: engine.meter, onStarts: starts.onStarts, ...scaleMetrics(metrics), ...callMetrics(metrics) };
+  return { engine: engine.meter, onStarts: starts.onStarts, scales: scaleMetrics(metrics), ...callMetrics(metrics) };
 }
 
 const START_CAUSES: readonly StartCause[] = ['from_zero', 'scale', 'release', 'crash', 'wake'];
 /** Limits of decisions; the others are of requests. */
 const LIMITS: readonly (ScaleLimitName | 'none')[] = ['none', 'WORKERS_MAX', 'QUOTA', 'NO_PLACE', 'FAIR_SHARE', 'KEPT_GPUS', 'GAVE_WAY', 'AT_ONCE'];
+const WAITS: readonly TurnWait[] = ['connection', 'lock', 'work', 'answer', 'unknown'];
 const ACTIONS = ['add', 'drain', 'retire', 'wake', 'freeze', 'preempt'];
 
 function startMetrics(metrics: Metrics, names: BoundedNames) {
@@ -155,12 +157,18 @@ function counted(names: readonly string[]): Map<string, number> {
   return counts;
 }
 
-function scaleMetrics(metrics: Metrics): Pick<CoreMeter, 'onTurn'> {
+function scaleMetrics(metrics: Metrics): ScaleMeter {
   const turns = metrics.counter({
     name: 'slipway_core_scale_decisions_total', help: 'Decisions of the scaler that were committed, by the limit that cut them.', labels: ['limit'],
   }, LIMITS);
   const actions = metrics.counter({ name: 'slipway_core_scale_actions_total', help: 'Workers that decisions were about.', labels: ['action'] }, ACTIONS);
+  const long = metrics.counter({
+    name: 'slipway_core_scale_turns_long_total', help: 'Transactions with turns that took longer than 15 s, by what they waited for then.', labels: ['wait'],
+  }, WAITS);
+  const givenUp = metrics.counter({ name: 'slipway_core_scale_turns_given_up_total', help: 'Transactions with turns that did not end within 60 s.' });
   return {
+    onLong: (wait) => long.inc({ wait }),
+    onGivenUp: () => givenUp.inc(),
     onTurn: ({ added, drained, retired, woken, frozen, preempted, limits }) => {
       for (const limit of limits.length === 0 ? ['none'] : new Set(limits.map((one) => one.limit))) turns.inc({ limit });
       const changes = { add: added, drain: drained, retire: retired, wake: woken, freeze: frozen, preempt: preempted };

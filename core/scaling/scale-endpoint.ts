@@ -12,6 +12,7 @@ import type { Random } from '../runtime/clock.ts';
 import type { EndpointSample } from '../store/scale-samples.ts';
 import type { TurnChanges } from '../store/scale-store.ts';
 import type { Stores } from '../store/storage.ts';
+import type { TurnCourse } from '../store/turn-course.ts';
 
 /** What a turn did. */
 export interface ScaleResult extends TurnChanges {
@@ -29,7 +30,7 @@ export interface TurnAsked {
 
 /** Takes turns together. Answers those that were taken: another replica may have one, or the endpoint may be gone. */
 export async function scaleEndpoints(
-  store: Stores['scales'], asked: readonly TurnAsked[], scaler: Scaler, random: Random,
+  store: Stores['scales'], asked: readonly TurnAsked[], scaler: Scaler, random: Random, course?: TurnCourse,
 ): Promise<Map<string, ScaleResult> | undefined> {
   const results = new Map<string, ScaleResult>();
   const dispensable = new Map(asked.map((one) => [one.endpointId, one.dispensable]));
@@ -41,7 +42,7 @@ export async function scaleEndpoints(
     else if (decision.refusalByMachine !== turn.before?.refusalByMachine) turn.note(decision);
     const { throttled, limits, reason, refusalByMachine } = decision;
     results.set(endpointId, { ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}` });
-  });
+  }, course);
   return taken ? results : undefined;
 }
 

@@ -17,12 +17,16 @@ import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
+import type { TurnCourse } from '../store/turn-course.ts';
 import { DispensableWorkers } from './dispensable-workers.ts';
 import { NextLooks } from './next-looks.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
 import { isQuiet, isStuck, placedTogether, scaleEndpoints } from './scale-endpoint.ts';
+import { togetherOrApart } from './together-or-apart.ts';
 import type { WaitingTurn } from './turn-order.ts';
 import { TurnQueue } from './turn-queue.ts';
+import { TurnWatch } from './turn-watch.ts';
+import type { TurnMeter } from './turn-watch.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
@@ -58,11 +62,17 @@ export interface ScaleLoopOptions {
   hasWorker(endpointId: string): boolean;
   /** The desired workers of machines changed; other replicas are told too. */
   onDesired(machineIds: readonly string[]): void;
-  /** A turn was taken. Default: nobody counts. */
-  onTurn?(result: ScaleResult): void;
+  /** Default: nobody counts. */
+  meter?: ScaleMeter;
   clock: Clock;
   random: Random;
   logger: Logger;
+}
+
+/** Counts turns. */
+export interface ScaleMeter extends TurnMeter {
+  /** A turn was taken. */
+  onTurn(result: ScaleResult): void;
 }
 
 export class ScaleLoop extends BaseService {
@@ -70,7 +80,8 @@ export class ScaleLoop extends BaseService {
   readonly #options: ScaleLoopOptions;
   readonly #loop: Loop;
   readonly #sweep: Loop;
-  readonly #turns = new TurnQueue((endpointIds) => this.#takeTurns(endpointIds));
+  readonly #turns = new TurnQueue((endpointIds) => togetherOrApart(endpointIds, (ids) => this.#watch.over(ids, (course) => this.#take(course, ids))));
+  readonly #watch: TurnWatch;
   readonly #woken = new Set<string>();
   /** Found no place, and something came free: after those that something happened to. */
   readonly #refused = new Set<string>();
@@ -91,6 +102,7 @@ export class ScaleLoop extends BaseService {
   constructor(options: ScaleLoopOptions) {
     super();
     this.#options = options;
+    this.#watch = new TurnWatch(options);
     const { clock, random, logger } = options;
     const seams = { periodMs: PERIOD_MS, clock, random, logger };
     this.#next = new NextLooks(clock, (endpointId) => this.wake([endpointId]));
@@ -245,19 +257,11 @@ export class ScaleLoop extends BaseService {
     this.#options.events.emit('rotation', lost);
   }
 
-  /** One that fails takes none of the others along: then each has a transaction of its own. */
-  async #takeTurns(endpointIds: readonly string[]): Promise<void> {
-    if (endpointIds.length === 1) return void await this.#takeTogether(endpointIds);
-    if (await this.#takeTogether(endpointIds).catch(() => false)) return;
-    const each = await Promise.allSettled(endpointIds.map((id) => this.#takeTogether([id])));
-    for (const one of each) if (one.status === 'rejected') throw one.reason;
-  }
-
   /** False: none was taken. */
-  async #takeTogether(endpointIds: readonly string[]): Promise<boolean> {
+  async #take(course: TurnCourse, endpointIds: readonly string[]): Promise<boolean> {
     const { store, scaler, random } = this.#options;
     const asked = endpointIds.map((endpointId) => ({ endpointId, dispensable: this.#dispensable.ofOthers(endpointId) }));
-    const results = await scaleEndpoints(store, asked, scaler, random);
+    const results = await scaleEndpoints(store, asked, scaler, random, course);
     if (!results) return false;
     const machineIds = new Set([...results.values()].flatMap((result) => result.machineIds));
     if (machineIds.size > 0) this.#options.onDesired([...machineIds]);
@@ -269,7 +273,7 @@ export class ScaleLoop extends BaseService {
   /** Tells what a turn did. Answers whether workers changed. */
   #taken(endpointId: string, result: ScaleResult): boolean {
     const { logger, events } = this.#options;
-    this.#options.onTurn?.(result);
+    this.#options.meter?.onTurn(result);
     const { added, drained, retired, woken, frozen, preempted, throttled, reason } = result;
     if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
     // None of those that the pause is for may be left.

@@ -85,6 +85,8 @@ export interface Database {
   readonly urgent: Pick<Database, 'sql' | 'db'>;
   /** See `cutAll`. */
   cut(): void;
+  /** Connections of all pools that are open now. */
+  connections(): OpenConnection[];
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
 }
@@ -106,6 +108,17 @@ export const HOT_SETTINGS: Readonly<Record<string, string>> = {
 /** Longest pause before connecting again, in seconds: a restarted database is used again within this time. */
 const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
+/**
+ * A transaction in which nothing was said for so long, in milliseconds, is ended by the server, and what it locked is free: its replica stands still, or is
+ * gone without a word. All others would wait for the lock under which workers are placed until the server's system gave the connection up, after two hours.
+ */
+const SILENT_TRANSACTION_MS_MAX = 20_000;
+/**
+ * A statement that waits longer for a lock fails, in milliseconds, and may be tried again. Those of core itself are held for moments, the one of placement for
+ * as long as turns before it take: whoever waits longer waits for somebody who does not end, an operator's open transaction for instance.
+ */
+const LOCK_MS_MAX = 30_000;
+const LOCKS = { lock_timeout: String(LOCK_MS_MAX) };
 const URGENT_CONNECTIONS = 2;
 
 /** One lost connection would end the process with the driver as it is published. */
@@ -113,8 +126,17 @@ function refuseUnpatched(): void {
   if (!('survivesCuts' in postgres)) throw new Error('The package postgres lacks our mends. Run: node_modules/.bin/node deploy/local/patch-packages.ts');
 }
 
-/** Sockets of each client, some of which may have ended. */
-const SOCKETS = new WeakMap<Sql, Set<Socket>>();
+/** A connection as the driver tells of it. */
+export interface OpenConnection {
+  readonly socket: Socket;
+  /** A statement waits for its answer, or for its turn. */
+  waits(): boolean;
+  /** The server's process; null: not known yet. */
+  pid(): number | null;
+}
+
+/** Connections of each client, some of which may have ended. */
+const CONNECTIONS = new WeakMap<Sql, Map<Socket, OpenConnection>>();
 
 /** Who hears of each statement of a client how long it waited for its turn on a connection, in milliseconds. */
 const TURNS = new WeakMap<Sql, { heard: (waitedMs: number) => void }>();
@@ -124,10 +146,10 @@ export function connect(
   url: string, name: string, max: number, logger: Logger, settings: Record<string, string> = {}, onnotify?: (channel: string, payload: string) => void,
 ): Sql {
   refuseUnpatched();
-  const sockets = new Set<Socket>();
-  const onsocket = (socket: Socket): void => {
-    for (const known of sockets) if (known.destroyed) sockets.delete(known);
-    sockets.add(socket);
+  const connections = new Map<Socket, OpenConnection>();
+  const onsocket = (socket: Socket, told: Omit<OpenConnection, 'socket'>): void => {
+    for (const known of connections.keys()) if (known.destroyed) connections.delete(known);
+    connections.set(socket, { socket, ...told });
   };
   const turns = { heard: (_waitedMs: number): void => {} };
   const sql = postgres(url, {
@@ -140,10 +162,12 @@ export function connect(
     connect_timeout: 5,
     max_lifetime: null,
     backoff: (failures: number) => Math.min(0.05 * 2 ** failures, RECONNECT_SECONDS_MAX),
-    connection: { application_name: name, jit: 'off', ...settings } as Partial<postgres.ConnectionParameters>,
+    connection: {
+      application_name: name, jit: 'off', idle_in_transaction_session_timeout: SILENT_TRANSACTION_MS_MAX, ...settings,
+    } as Partial<postgres.ConnectionParameters>,
     onnotice: (notice) => logger.debug({ notice: notice['message'] }, 'database notice'),
   }) as unknown as Sql;
-  SOCKETS.set(sql, sockets);
+  CONNECTIONS.set(sql, connections);
   TURNS.set(sql, turns);
   return sql;
 }
@@ -155,14 +179,14 @@ export function hearTurns(sql: Sql, heard: (waitedMs: number) => void): void {
 
 /** Ends a client's connections at once: what waits on them fails as on any lost connection, and the next statement makes new ones. */
 export function cutAll(sql: Sql): void {
-  for (const socket of SOCKETS.get(sql) ?? []) socket.destroy();
+  for (const socket of CONNECTIONS.get(sql)!.keys()) socket.destroy();
 }
 
 /** Opens the database at a postgres:// URL. Connects on first use, so a database that is down is met by the first statement. */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const sql = connect(url, 'slipway-core', options.connectionsMax ?? 8, options.logger);
-  const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, HOT_SETTINGS);
-  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, options.logger);
+  const sql = connect(url, 'slipway-core', options.connectionsMax ?? 8, options.logger, LOCKS);
+  const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, { ...HOT_SETTINGS, ...LOCKS });
+  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, options.logger, LOCKS);
   return {
     url,
     sql,
@@ -170,6 +194,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     db: drizzle(sql),
     urgent: { sql: urgent, db: drizzle(urgent) },
     cut: () => [sql, hot, urgent].forEach(cutAll),
+    connections: () => [sql, hot, urgent].flatMap((pool) => [...CONNECTIONS.get(pool)!.values()]).filter(({ socket }) => !socket.destroyed),
     async close() {
       await Promise.all([sql, hot, urgent].map((pool) => pool.end({ timeout: CLOSE_SECONDS_MAX })));
     },

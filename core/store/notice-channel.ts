@@ -5,6 +5,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
 import { connect, cutAll } from './database.ts';
 import type { Sql } from './database.ts';
+import type { LostAnswers } from './lost-answers.ts';
 import { textArray } from './pack.ts';
 
 /** What a channel needs. */
@@ -22,6 +23,8 @@ export interface NoticeChannelOptions {
   onCheck?(answers: boolean): void;
   /** The database has not answered for ANSWER_MS_MAX: nothing may be heard over other connections either. */
   onSilence?(): void;
+  /** Looks after those other connections at each check. */
+  lostAnswers?: Pick<LostAnswers, 'check'>;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -62,6 +65,7 @@ export class NoticeChannel extends BaseService {
   readonly #duties: NonNullable<NoticeChannelOptions['duties']>;
   readonly #onCheck: (answers: boolean) => void;
   readonly #onSilence: () => void;
+  readonly #lostAnswers: NoticeChannelOptions['lostAnswers'];
   readonly #clock: Clock;
   readonly #logger: Logger;
   #peers = true;
@@ -71,9 +75,10 @@ export class NoticeChannel extends BaseService {
 
   constructor(options: NoticeChannelOptions) {
     super();
-    const { url, onNotice, duties, onCheck, onSilence, clock, random, logger } = options;
+    const { url, onNotice, duties, onCheck, onSilence, lostAnswers, clock, random, logger } = options;
     this.#onCheck = onCheck ?? (() => undefined);
     this.#onSilence = onSilence ?? (() => undefined);
+    this.#lostAnswers = lostAnswers;
     this.#clock = clock;
     this.#logger = logger;
     this.#duties = duties ?? { wanted: [], set: () => undefined };
@@ -127,6 +132,8 @@ export class NoticeChannel extends BaseService {
       const row = await this.#look(sql);
       // After a lost connection this is what makes us hear again.
       if (!row.listening) await sql`LISTEN slipway`;
+      const cut = await this.#lostAnswers?.check(sql) ?? 0;
+      if (cut > 0) this.#logger.warn({ connections: cut }, 'answers of the database were lost on their way, their connections are cut and made anew');
       this.#peers = row.listeners > 1;
       this.#onCheck(true);
     } catch (error) {

@@ -1,4 +1,5 @@
 /** The last decisions of endpoints, and the log of those that said something new, each with its sample. Statements inside a transaction of turns. */
+import { LOGGED_DAYS, LOGGED_MAX } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
 
@@ -54,4 +55,16 @@ export async function noteDecisions(sql: Sql, turns: readonly NotedTurn[]): Prom
     UPDATE scale_decision d SET refusal_by_machine = n.text
     FROM unnest(${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ refusalByMachine }) => refusalByMachine)}::text[]) AS n (id, text)
     WHERE d.endpoint_id = n.id`;
+}
+
+/** Deletes up to `limit` logged decisions that are old, and all that are too many. Number of both. */
+export async function reapLog(sql: Sql, limit: number): Promise<number> {
+  const old = await sql`
+    DELETE FROM scale_log WHERE id IN (
+      SELECT id FROM scale_log WHERE decided_at < now() - ${LOGGED_DAYS}::int * interval '1 day' ORDER BY decided_at LIMIT ${limit})`;
+  const many = await sql`
+    DELETE FROM scale_log l USING (SELECT endpoint_id FROM scale_log GROUP BY endpoint_id HAVING count(*) > ${LOGGED_MAX}) full_of
+    WHERE l.endpoint_id = full_of.endpoint_id AND l.id <= (
+      SELECT id FROM scale_log WHERE endpoint_id = full_of.endpoint_id ORDER BY id DESC OFFSET ${LOGGED_MAX} LIMIT 1)`;
+  return old.count + many.count;
 }

@@ -1,5 +1,5 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
-import { LOGGED_DAYS, LOGGED_MAX, wishedChanges, fleetSample } from '../domain/scale-decision.ts';
+import { wishedChanges, fleetSample } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
 import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
@@ -16,10 +16,12 @@ import { settledDigest } from './image-rows.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
 import type { RunningJobs } from './running-jobs.ts';
+import { reapLog } from './scale-log-rows.ts';
 import { readCrashes, sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
 import { evictStandbys, freezeWorkers, wakeStandbys } from './standby-rows.ts';
+import { TurnCourse } from './turn-course.ts';
 import { TurnFleet } from './turn-fleet.ts';
 import { TurnWrites } from './turn-writes.ts';
 import { lockedInOrder } from './worker-order.ts';
@@ -174,25 +176,26 @@ export class ScaleStore {
 
   /** Deletes up to `limit` logged decisions that are old, and all that are too many. Number of both. */
   async reapLog(limit: number): Promise<number> {
-    const { sql } = this.#database;
-    const old = await sql`
-      DELETE FROM scale_log WHERE id IN (
-        SELECT id FROM scale_log WHERE decided_at < now() - ${LOGGED_DAYS}::int * interval '1 day' ORDER BY decided_at LIMIT ${limit})`;
-    const many = await sql`
-      DELETE FROM scale_log l USING (SELECT endpoint_id FROM scale_log GROUP BY endpoint_id HAVING count(*) > ${LOGGED_MAX}) full_of
-      WHERE l.endpoint_id = full_of.endpoint_id AND l.id <= (
-        SELECT id FROM scale_log WHERE endpoint_id = full_of.endpoint_id ORDER BY id DESC OFFSET ${LOGGED_MAX} LIMIT 1)`;
-    return old.count + many.count;
+    return reapLog(this.#database.sql, limit);
+  }
+
+  /** Of a transaction that takes turns: hand it to `takeTurns`. */
+  course(): TurnCourse {
+    return new TurnCourse(this.#database);
   }
 
   /**
    * Takes turns at endpoints, in this order and in one transaction, with one look at the machines; those that another replica is at are left out, which is
-   * normal. False: somebody was given one of their GPUs first, nothing was changed, and the next look sees it.
+   * normal. False: somebody was given one of their GPUs first, nothing was changed, and the next look sees it. By `course` it can be watched and ended.
    */
-  async takeTurns(endpointIds: readonly string[], turn: (endpointId: string, turn: ScaleTurn) => Promise<void>): Promise<boolean> {
+  async takeTurns(
+    endpointIds: readonly string[], turn: (endpointId: string, turn: ScaleTurn) => Promise<void>, course = this.course(),
+  ): Promise<boolean> {
     const { sql: pool, hot } = this.#database;
     const taken = inTransaction(pool, async (sql) => {
-      const locked = await sql<{ id: string }[]>`SELECT id FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
+      const locked = await sql<{ id: string; pid: number }[]>`
+        SELECT id, pg_backend_pid() AS pid FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
+      if (locked.length > 0) course.begun(locked[0]!.pid);
       const ids = locked.map(({ id }) => id);
       const [found, crashes] = await Promise.all([sampleEndpoints({ sql, hot, running: this.#running }, ids), readCrashes(hot, ids)]);
       const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint), crashes);
@@ -205,10 +208,7 @@ export class ScaleStore {
       await written.all();
       return true;
     });
-    return taken.catch((error: unknown) => {
-      if (isGpuTaken(error)) return false;
-      throw error;
-    });
+    return taken.catch((error: unknown) => isGpuTaken(error) ? false : Promise.reject(error));
   }
 
   /** Marks one worker as going before its next job, because it asked for that. Answers its endpoint; undefined: it goes already. */

@@ -21,6 +21,7 @@ import { EndpointStore } from './endpoint-store.ts';
 import { ImageStore } from './image-store.ts';
 import { InstallationStore } from './installation-store.ts';
 import { JobStore } from './job-store.ts';
+import { LostAnswers } from './lost-answers.ts';
 import { MachineStore } from './machine-store.ts';
 import { MetricStore } from './metric-store.ts';
 import { migrate } from './migrate.ts';
@@ -61,7 +62,7 @@ export interface Storage {
   /** Resolves while the database answers. */
   ping(): Promise<void>;
   /** Short messages between the replicas on this database. */
-  openChannel(options: Omit<NoticeChannelOptions, 'url' | 'onSilence'>): NoticeChannel;
+  openChannel(options: Omit<NoticeChannelOptions, 'url' | 'onSilence' | 'lostAnswers'>): NoticeChannel;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
 }
@@ -95,7 +96,9 @@ export function openStorage(url: string, sealer: Sealer, logger: Logger, options
       await new InstallationStore(database, sealer).claimSecretKey();
     },
     ping: async () => { await database.sql`SELECT 1`; },
-    openChannel: (channel) => new NoticeChannel({ url, onSilence: () => database.cut(), ...channel }),
+    openChannel: (channel) => new NoticeChannel({
+      url, onSilence: () => database.cut(), lostAnswers: new LostAnswers(() => database.connections()), ...channel,
+    }),
     close: () => database.close(),
   };
 }

@@ -36,6 +36,12 @@ export function isDiskFull(error: unknown): boolean {
   return code === '53100' || (cause !== undefined && isDiskFull(cause));
 }
 
+/** Whether others held a lock for longer than one is waited for. */
+export function isLockTimeout(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '55P03' || (cause !== undefined && isLockTimeout(cause));
+}
+
 /** Whether PostgreSQL refused the role, its password or the name of the database: somebody must correct the URL. */
 export function isAccessRefused(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };

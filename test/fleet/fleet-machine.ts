@@ -2,7 +2,6 @@
  * One machine of the simulated fleet: it speaks the session protocol over a real socket as an agent does, with workers that take their time to start,
  * run jobs, crash, and stay through a short loss of the network. What it is told that must never be is a fault.
  */
-import { status } from '@grpc/grpc-js';
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -14,12 +13,9 @@ import { reconnectMs } from '../../gpu-agent/session/connect-loop.ts';
 import { Lease } from '../../gpu-agent/session/lease.ts';
 import { FleetImages } from './fleet-images.ts';
 import { FleetStarts } from './fleet-starts.ts';
-import { conflictsOf, ENGINE, isLeaving, machineOf, nameOf, reportOf } from './fleet-worker.ts';
+import { conflictsOf, ENGINE, idleCrashMs, isLeaving, isRefusal, machineOf, nameOf, reportOf } from './fleet-worker.ts';
 import type { FleetMachineOptions, FleetWorker, FleetReport } from './fleet-worker.ts';
 import { draw } from './lengths.ts';
-
-/** Core has no cause for these. */
-const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
 
 export class FleetMachine {
   readonly #options: FleetMachineOptions;
@@ -86,7 +82,7 @@ export class FleetMachine {
     this.#lease.beginSession();
     stream.on('data', (message: SessionResponse) => { if (this.#stream === stream) this.#receive(message); });
     stream.on('error', (error: ServiceError) => {
-      if (REFUSALS.includes(error.code)) this.#options.onFault(`${this.#options.id} was refused: ${error.details}`);
+      if (isRefusal(error)) this.#options.onFault(`${this.#options.id} was refused: ${error.details}`);
       this.#ended(stream);
     });
     stream.on('end', () => this.#ended(stream));
@@ -151,9 +147,7 @@ export class FleetMachine {
   /** Everything here is gone, and nobody is told: core finds out by the next hello, or because the lease has ended. */
   #loseAll(): void {
     for (const worker of this.#workers.values()) worker.over.resolve();
-    this.#workers.clear();
-    this.#gone.clear();
-    this.#outcomes.clear();
+    for (const all of [this.#workers, this.#gone, this.#outcomes]) all.clear();
   }
 
   #receive(message: SessionResponse): void {
@@ -168,8 +162,10 @@ export class FleetMachine {
     if (message.desired) this.#reconcile(message.desired.workers);
     for (const assignment of message.assignments) this.#take(assignment);
     for (const { ref } of message.stops) {
-      this.#workers.get(ref!.workerId)?.held.delete(nameOf(ref!));
+      const worker = this.#workers.get(ref!.workerId);
+      worker?.held.delete(nameOf(ref!));
       this.#report(ref!, { kind: OutcomeKind.STOPPED, error: '' });
+      if (worker?.state === WorkerState.DRAINING) this.#drain(worker);
     }
   }
 
@@ -244,6 +240,10 @@ export class FleetMachine {
       worker.held.delete(nameOf(ref));
       this.#report(ref, { kind: OutcomeKind.COMPLETED, error: '', output: Buffer.from('{"ok":true}') });
       if (worker.state === WorkerState.DRAINING) this.#drain(worker);
+      if (random.fraction() < crashShare) this.#after(idleCrashMs(random), () => {
+        const idle = this.#workers.get(worker.id) === worker && worker.state === WorkerState.READY && worker.held.size === 0;
+        if (idle) this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
+      });
     };
     if (hold) void held().then(end);
     else this.#after((ms ?? draw(lengths.runMs, random)) * slowness, end);

@@ -1,9 +1,16 @@
 /** What a simulated machine is, and a worker on it. */
+import { status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 import type { FleetLengths } from './lengths.ts';
+
+/** Core has no cause for these. */
+const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
+/** About when endpoints that are idle for a second give their workers up, in milliseconds after a job: what crashes then may be told to go that moment. */
+const IDLE_CRASH_MS = { least: 900, most: 2_400 };
 
 /** Every machine's. */
 export const ENGINE = { name: 'fleet', version: '1', gpuHandover: GpuHandover.CDI, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
@@ -65,6 +72,16 @@ export function conflictsOf({ gpuUuids }: FleetWorker, others: Iterable<FleetWor
 /** It was told to end, or has ended and waits for core to know of all that it did. */
 export function isLeaving({ end, state }: FleetWorker): boolean {
   return end !== undefined || state === WorkerState.DRAINING;
+}
+
+/** When a worker that has nothing more to do crashes, in milliseconds. */
+export function idleCrashMs(random: SeededRandom): number {
+  return IDLE_CRASH_MS.least + random.below(IDLE_CRASH_MS.most - IDLE_CRASH_MS.least);
+}
+
+/** Core refused what the machine said. */
+export function isRefusal({ code }: ServiceError): boolean {
+  return REFUSALS.includes(code);
 }
 
 /** Names an attempt. */

@@ -53,6 +53,7 @@ const ROWS: Row[] = [
   { what: 'a further one is of the same series', workers: [worker('a', crashed)], wanted: 2, add: [3] },
   { what: 'unless one has come up', workers: [worker('a', crashed), worker('b')], wanted: 3, add: [0] },
   { what: 'it is given up when nobody wants it', workers: [worker('a', crashed)], wanted: 0, retire: ['a'] },
+  { what: 'and when it was told to go in that moment', workers: [worker('a', { ...crashed, desired: 'DRAIN' })], wanted: 1, add: [0], retire: ['a'] },
   { what: 'outdated workers are drained and replaced', workers: [worker('a', { version: 0, held: 1 })], wanted: 1, add: [0], drain: ['a'] },
   { what: 'an outdated crashed one is given up', workers: [worker('a', { ...crashed, version: 0 })], wanted: 1, add: [0], retire: ['a'] },
   { what: 'draining workers do not count', workers: [worker('a', { desired: 'DRAIN', held: 1 })], wanted: 1, add: [0] },

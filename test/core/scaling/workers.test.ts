@@ -1,6 +1,7 @@
 /** Workers come, go, crash and are replaced: real database, an agent that says what it is told. */
 import t from 'tap';
 import type { Database } from '../../../core/store/database.ts';
+import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
 import { WorkerStore } from '../../../core/store/worker-store.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
@@ -148,6 +149,26 @@ t.test('a crash: at once, then with growing pauses; the row says why; a finished
   await core.ready(endpointId);
   await core.wait(endpointId, (await core.submit(endpointId)).id);
   await waitFor('the series to end', async () => (await failuresOf(third!)) === 0);
+});
+
+t.test('a worker that crashes in the moment in which it is told to go has ended, and its GPU is free', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ gpus: [L4] });
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, idleTimeoutSeconds: 1 });
+  await core.wait(endpointId, (await core.submit(endpointId)).id);
+  const [workerId] = idsOf(agent);
+  const row = async () => (await rowsOf(core, endpointId))[0]!;
+  await core.sql.begin(async (sql) => {
+    await sql`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
+    const waiting = () => sql`
+      SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    await waitFor('its drain to wait for the lock', async () => (await waiting()).length > 0);
+    agent.send({ workers: [{ workerId: workerId!, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }] });
+    await waitFor('the crash to be written', async () => (await row()).state === 'UNHEALTHY');
+    t.match(await row(), { desired: 'RUN', ended_at: null }, 'nobody has told it to go yet');
+  });
+  await waitFor('its end', async () => (await row()).ended_at !== null);
+  t.same(await core.sql`SELECT FROM gpu_hold`, []);
 });
 
 t.test('a worker that dies with a job: the attempt is lost at once when its agent says so, soon when it only reports the death', async (t) => {
