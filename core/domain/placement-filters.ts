@@ -267,15 +267,15 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
 const ranks = new WeakMap<readonly string[], Map<string, Map<string, number | undefined>>>();
 
 /** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
-export function rankOf({ name, migProfile, shortGb }: Pick<PlacementGpu, 'name' | 'migProfile' | 'shortGb'>, { gpuIds }: PlacementRequest): number | undefined {
-  if (shortGb !== undefined && gpuIds.some((id) => !id.startsWith('-'))) return undefined;
+export function rankOf(gpu: Pick<PlacementGpu, 'name' | 'migProfile' | 'shortGb'>, { gpuIds }: Pick<PlacementRequest, 'gpuIds'>): number | undefined {
+  if (gpu.shortGb !== undefined && gpuIds.some((id) => !id.startsWith('-'))) return undefined;
   let named = ranks.get(gpuIds);
   if (!named) ranks.set(gpuIds, named = new Map());
-  let known = named.get(name);
-  if (!known) named.set(name, known = new Map());
+  let known = named.get(gpu.name);
+  if (!known) named.set(gpu.name, known = new Map());
   // No text is put together for it: that and its hash would cost more than all else here.
-  if (!known.has(migProfile)) known.set(migProfile, findRank(name, migProfile, gpuIds));
-  return known.get(migProfile);
+  if (!known.has(gpu.migProfile)) known.set(gpu.migProfile, findRank(gpu.name, gpu.migProfile, gpuIds));
+  return known.get(gpu.migProfile);
 }
 
 function findRank(name: string, migProfile: string, gpuIds: readonly string[]): number | undefined {

@@ -7,7 +7,7 @@ import type { DecisionSample, DecisionSettings } from './scale-decision.ts';
 import { runModel } from './scale-model.ts';
 import type { ModelJob, ModelResult } from './scale-model.ts';
 import type { ScaleSettings } from './scaler.ts';
-import { addHistogram, quantileOf } from './traffic.ts';
+import { ASSUMED_TIMES, addHistogram, quantileOf } from './traffic.ts';
 import type { TrafficSpan } from './traffic.ts';
 
 /** Settings that a question may change: those that scaling looks at. */
@@ -75,8 +75,6 @@ export interface WhatIf {
 const JOBS_MAX = 50_000;
 const PERIODS_MAX = 12;
 const WAKE_MS = 500;
-/** What counts when no start was ever measured, in milliseconds. */
-const ASSUMED_START_MS = 10_000;
 /** Spreads values evenly however many are taken. */
 const GOLDEN = 0.618_033_988_749_895;
 
@@ -91,10 +89,10 @@ export function* answerWhatIf(
   const jobs = jobsOf(spans);
   const settingsAt = settingsOver(recorded.decisions, before);
   const places = placesOf(recorded.decisions.filter(({ decidedAtMs }) => decidedAtMs >= fromMs));
-  const starts = recorded.startsMs.toSorted((a, b) => a - b);
+  const starts = (recorded.startsMs.length > 0 ? recorded.startsMs : ASSUMED_TIMES.startsMs).toSorted((a, b) => a - b);
   const model = {
     jobs, slots: recorded.slots, wakeMs: WAKE_MS, placesMax: places, fromMs, untilMs: nowMs,
-    startMs: (n: number) => starts[Math.floor(((n * GOLDEN) % 1) * starts.length)] ?? ASSUMED_START_MS,
+    startMs: (n: number) => starts[Math.floor(((n * GOLDEN) % 1) * starts.length)]!,
   };
   const asItWas = yield* runModel({ ...model, settingsAt });
   const wouldBe = yield* runModel({ ...model, settingsAt: (ms) => ({ ...settingsAt(ms), ...change }) });
@@ -179,13 +177,14 @@ function* replay(
 }
 
 function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[], places: number): string[] {
+  const assumed = ASSUMED_TIMES.startsMs.map((ms) => Math.round(ms / 1_000));
   const executed = spans.reduce((sum, span) => sum + span.executed, 0);
   const waits = spans.reduce((sum, span) => sum + span.waits.reduce((all, count) => all + count, 0), 0);
   return [
     `Measured: arrivals in spans of about 10 s, ${executed} execution times, ${waits} waits, ${startsMs.length} starts of workers, and metered workers.`,
     'Modelled: jobs come evenly within each span; execution times and starts are drawn from the measured ones; a scaler looks once a second. Not in it: '
       + 'crashes, lost machines, jobs with low priority, and what waited or ran when it began.',
-    ...(startsMs.length === 0 ? [`No start was measured: ${ASSUMED_START_MS / 1_000} s are assumed.`] : []),
+    ...(startsMs.length === 0 ? [`No start was measured: ${assumed[0]} to ${assumed.at(-1)} s are assumed.`] : []),
     ...(executed === 0 ? ['No execution was measured: jobs count as taking no time.'] : []),
     places === Infinity ? 'Every worker finds a place: none lacked one in this time.' : `No more than ${places} workers find a place: others lacked one.`,
     ...(decisions.some(({ settings }) => settings !== null) ? [] : ['No decision was recorded: the present settings count as those of then.']),

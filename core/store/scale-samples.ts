@@ -60,7 +60,7 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id WHERE e.id = ANY(${[...endpointIds]})`;
   // Beside each other: a job waits for what this comes to.
   const [workerRows, traffic, ofJobs, ofRequests] = await Promise.all([
-    readWorkers(hot, endpointIds), readTraffic(hot, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id)),
+    readWorkers(hot, endpointIds), readTraffic(hot, rows.filter(({ scalerType }) => scalerType === 'SLO')),
     jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), requestDemands(sql, rows),
   ]);
   const workers = Map.groupBy(workerRows, ({ endpointId }) => endpointId);

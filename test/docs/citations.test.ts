@@ -38,6 +38,19 @@ t.test('links between pages', async (t) => {
   }
 });
 
+t.test('tests that a page names, in quotes behind the link to their file', async (t) => {
+  let count = 0;
+  for (const file of files.filter((name) => name.endsWith('.md'))) {
+    for (const [, path, behind] of read(file).matchAll(/\]\(([^)\s]+\.test\.ts)\)((?:(?!\]\(|\n).)*)/g)) {
+      for (const [, name] of behind!.matchAll(/"([^"]+)"/g)) {
+        count += 1;
+        t.ok(read(join(dirname(file), path!)).includes(name!), `${file}: ${path} has a test "${name}"`);
+      }
+    }
+  }
+  t.ok(count > 30, `${count} tests are named`);
+});
+
 t.test('nothing is cited that is not part of the project', async (t) => {
   const foreign = /\b(spec|design|compat|compat-v2)\.md\b/;
   const own = 'test/docs/citations.test.ts';

@@ -8,21 +8,25 @@ import type { EndpointExplanation } from '../../proto/gen/slipway/v1/explanation
 /** Decisions that are read at once. */
 const PAGE = 500;
 
-/** At every moment. */
-export async function checkMoment(sql: postgres.Sql): Promise<string[]> {
+/** At every moment. `lowered`: endpoints that may have more workers than workersMax, because that was lowered just now. */
+export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string> = new Set()): Promise<string[]> {
   const twice = await sql<{ machine_id: string; uuid: string; n: number }[]>`
     SELECT machine_id, uuid, count(*)::int AS n FROM worker, unnest(gpu_uuids) AS uuid WHERE ended_at IS NULL AND desired = 'RUN' AND state <> 'UNHEALTHY'
     GROUP BY 1, 2 HAVING count(*) > 1`;
   const many = await sql<{ id: string; n: number; workers_max: number }[]>`
     SELECT e.id, e.workers_max, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
     WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version GROUP BY e.id, e.workers_max HAVING count(*) > e.workers_max`;
-  const over = await sql<{ name: string; n: number; worker_quota: number }[]>`
-    SELECT a.name, a.worker_quota, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN account a ON a.id = e.account_id
-    WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND a.worker_quota IS NOT NULL GROUP BY a.id HAVING count(*) > a.worker_quota`;
+  // What drains counts, what is frozen does not.
+  const over = await sql<{ name: string; workers: number; worker_quota: number | null; gpus: number; gpu_quota: number | null }[]>`
+    SELECT a.name, a.worker_quota, a.gpu_quota, count(*)::int AS workers, sum(cardinality(w.gpu_uuids))::int AS gpus
+    FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN account a ON a.id = e.account_id
+    WHERE w.ended_at IS NULL AND w.desired <> 'FREEZE' AND num_nonnulls(a.worker_quota, a.gpu_quota) > 0
+    GROUP BY a.id HAVING count(*) > a.worker_quota OR sum(cardinality(w.gpu_uuids)) > a.gpu_quota`;
   return [
-    ...over.map(({ name, n, worker_quota }) => `${name} has ${n} workers, and its quota is ${worker_quota}`),
+    ...over.map(({ name, workers, gpus, worker_quota, gpu_quota }) => (
+      `${name} has ${workers} workers of ${worker_quota ?? 'any number'} and ${gpus} GPUs of ${gpu_quota ?? 'any number'}`)),
     ...twice.map(({ machine_id, uuid, n }) => `GPU ${uuid} of ${machine_id} is given to ${n} workers`),
-    ...many.map(({ id, n, workers_max }) => `${id} has ${n} workers, and workersMax is ${workers_max}`),
+    ...many.filter(({ id }) => !lowered.has(id)).map(({ id, n, workers_max }) => `${id} has ${n} workers, and workersMax is ${workers_max}`),
   ];
 }
 

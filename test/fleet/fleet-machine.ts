@@ -2,18 +2,13 @@
  * One machine of the simulated fleet: it speaks the session protocol over a real socket as an agent does, with workers that take their time to start,
  * run jobs, crash, and stay through a short loss of the network. What it is told that must never be is a fault.
  */
-import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
-import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { DesiredState, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
-import type { Timer } from '../../core/runtime/clock.ts';
-import { reconnectMs } from '../../gpu-agent/session/connect-loop.ts';
-import { Lease } from '../../gpu-agent/session/lease.ts';
 import { FleetImages } from './fleet-images.ts';
+import { FleetLink } from './fleet-link.ts';
 import { FleetStarts } from './fleet-starts.ts';
-import { conflictsOf, ENGINE, idleCrashMs, isLeaving, isRefusal, machineOf, nameOf, reportOf } from './fleet-worker.ts';
+import { conflictsOf, ENGINE, idleCrashMs, isLeaving, machineOf, nameOf, reportOf } from './fleet-worker.ts';
 import type { FleetMachineOptions, FleetWorker, FleetReport } from './fleet-worker.ts';
 import { draw } from './lengths.ts';
 
@@ -26,27 +21,20 @@ export class FleetMachine {
   readonly #starts: FleetStarts;
   /** Outcomes that core has not acknowledged. */
   readonly #outcomes = new Map<string, AttemptOutcome>();
-  readonly #timers = new Set<Timer>();
-  #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
-  #client: AgentServiceClient | undefined;
-  #heartbeat: Timer | undefined;
-  /** The agent's own: it gives its work up before core gives it to others. */
-  readonly #lease = new Lease({ clock: systemClock, onExpired: () => this.#giveUp() });
-  #sequence = 0;
-  #failures = 0;
-  #cut = false;
-  #over = false;
-  /** What happened here so far. */
-  readonly counts = { started: 0, sessions: 0, pulled: 0, frozen: 0, woken: 0 };
+  readonly #link: FleetLink;
+  /** What happened here so far; finished: workers that were told to go while they were busy, and went with nothing left undone. */
+  readonly counts = { started: 0, pulled: 0, frozen: 0, woken: 0, finished: 0 };
 
   constructor(options: FleetMachineOptions) {
     this.#options = options;
+    const link = new FleetLink({ options, hello: () => this.#hello(), receive: (message) => this.#receive(message), onExpired: () => this.#loseAll() });
     const pull = (done: () => void): void => {
       this.counts.pulled += 1;
-      this.#after(draw(options.lengths.pullMs, options.random) * options.slowness, done);
+      link.after(draw(options.lengths.pullMs, options.random) * options.slowness, done);
     };
-    this.#images = new FleetImages(pull, () => this.#send({ containers: { engine: ENGINE, noEngineReason: '', images: this.#images.list } }));
-    this.#starts = new FleetStarts({ options, images: this.#images, after: (ms, what) => this.#after(ms, what) });
+    this.#link = link;
+    this.#images = new FleetImages(pull, () => link.send({ containers: { engine: ENGINE, noEngineReason: '', images: this.#images.list } }));
+    this.#starts = new FleetStarts({ options, images: this.#images, after: (ms, what) => link.after(ms, what) });
   }
 
   get id(): string {
@@ -68,38 +56,28 @@ export class FleetMachine {
   }
 
   get connected(): boolean {
-    return this.#stream !== undefined && this.#heartbeat !== undefined;
+    return this.#link.connected;
+  }
+
+  /** Sessions that it tried. */
+  get sessions(): number {
+    return this.#link.sessions;
   }
 
   /** Opens a session, and a new one whenever it ends. */
   connect(): void {
-    if (this.#over || this.#cut || this.#stream) return;
-    const { agentKey, addresses, random } = this.#options;
-    this.#client = systemTransport.openClient(AgentServiceClient, random.one(addresses()));
-    const stream = this.#client.session(callMetadata(agentKey));
-    this.#stream = stream;
-    this.counts.sessions += 1;
-    this.#lease.beginSession();
-    stream.on('data', (message: SessionResponse) => { if (this.#stream === stream) this.#receive(message); });
-    stream.on('error', (error: ServiceError) => {
-      if (isRefusal(error)) this.#options.onFault(`${this.#options.id} was refused: ${error.details}`);
-      this.#ended(stream);
-    });
-    stream.on('end', () => this.#ended(stream));
-    this.#send({ hello: this.#hello() });
+    this.#link.connect();
   }
 
   /** The network is gone for a while. */
   partition(ms: number): void {
-    this.#cut = true;
-    this.#drop();
-    this.#after(ms, () => { this.#cut = false; this.connect(); });
+    this.#link.cut(ms);
   }
 
   /** Its operator ends the agent: what runs is given back, and after a while it starts again. */
   leave(ms: number): void {
     for (const worker of this.#workers.values()) this.#kill(worker, WorkerState.STOPPED, 'the agent ends', OutcomeKind.RETURNED);
-    this.#after(500, () => this.partition(ms));
+    this.#link.after(500, () => this.partition(ms));
   }
 
   /** The machine loses its power, and comes back empty after a while. */
@@ -109,10 +87,7 @@ export class FleetMachine {
   }
 
   stop(): void {
-    this.#over = true;
-    this.#lease.close();
-    this.#drop();
-    for (const timer of this.#timers) timer.cancel();
+    this.#link.stop();
   }
 
   #hello() {
@@ -123,27 +98,6 @@ export class FleetMachine {
     };
   }
 
-  #ended(stream: unknown): void {
-    if (this.#stream !== stream) return;
-    this.#drop();
-    this.#failures += 1;
-    this.#after(reconnectMs(this.#failures, this.#options.random), () => this.connect());
-  }
-
-  #drop(): void {
-    this.#heartbeat?.cancel();
-    this.#heartbeat = undefined;
-    this.#stream?.cancel();
-    this.#stream = undefined;
-    this.#client?.close();
-  }
-
-  /** Its lease has ended. A session that goes on all the same learns by a new hello that nothing is left. */
-  #giveUp(): void {
-    this.#loseAll();
-    if (this.#stream) this.#ended(this.#stream);
-  }
-
   /** Everything here is gone, and nobody is told: core finds out by the next hello, or because the lease has ended. */
   #loseAll(): void {
     for (const worker of this.#workers.values()) worker.over.resolve();
@@ -151,13 +105,7 @@ export class FleetMachine {
   }
 
   #receive(message: SessionResponse): void {
-    if (message.welcome) {
-      this.#failures = 0;
-      this.#lease.setLength(message.welcome.leaseMs);
-      this.#beat(message.welcome.heartbeatPeriodMs);
-      if (this.#outcomes.size > 0) this.#send({ outcomes: [...this.#outcomes.values()] });
-    }
-    if (message.heartbeat) this.#lease.answered(message.heartbeat.sequence);
+    if (message.welcome && this.#outcomes.size > 0) this.#link.send({ outcomes: [...this.#outcomes.values()] });
     for (const ref of message.outcomeAcks) this.#acknowledged(ref);
     if (message.desired) this.#reconcile(message.desired.workers);
     for (const assignment of message.assignments) this.#take(assignment);
@@ -167,12 +115,6 @@ export class FleetMachine {
       this.#report(ref!, { kind: OutcomeKind.STOPPED, error: '' });
       if (worker?.state === WorkerState.DRAINING) this.#drain(worker);
     }
-  }
-
-  #beat(periodMs: number): void {
-    this.#lease.sent(++this.#sequence);
-    this.#send({ heartbeat: { sequence: this.#sequence } });
-    this.#heartbeat = this.#after(periodMs, () => this.#beat(periodMs));
   }
 
   #reconcile(desired: readonly DesiredWorker[]): void {
@@ -191,7 +133,7 @@ export class FleetMachine {
     for (const worker of desired.filter(({ workerId }) => !this.#workers.has(workerId) && !this.#gone.has(workerId))) {
       if (worker.desired === DesiredState.RUN) this.#start(worker);
       // It was given up before this machine heard of it, and without a word it would be counted for ever.
-      else this.#send({ workers: [{ workerId: worker.workerId, endpointId: worker.endpointId, state: WorkerState.STOPPED, capacity: 0, reason: '' }] });
+      else this.#link.send({ workers: [{ workerId: worker.workerId, endpointId: worker.endpointId, state: WorkerState.STOPPED, capacity: 0, reason: '' }] });
     }
   }
 
@@ -199,13 +141,13 @@ export class FleetMachine {
     if (worker.state !== WorkerState.READY || worker.held.size > 0 || worker.end) return;
     this.counts.frozen += 1;
     worker.state = WorkerState.FROZEN;
-    this.#send({ workers: [reportOf(worker)] });
+    this.#link.send({ workers: [reportOf(worker)] });
   }
 
   #becomeReady(worker: FleetWorker): void {
     if (this.#workers.get(worker.id) !== worker || worker.end || worker.state === WorkerState.DRAINING) return;
     worker.state = WorkerState.READY;
-    this.#send({ workers: [reportOf(worker)] });
+    this.#link.send({ workers: [reportOf(worker)] });
   }
 
   #start({ workerId: id, endpointId, spec }: DesiredWorker): void {
@@ -217,7 +159,7 @@ export class FleetMachine {
     for (const { id: other } of others.filter((one) => !isLeaving(one))) this.#options.onFault(`${id} is given a GPU of ${this.#options.id} that ${other} has`);
     this.#workers.set(id, worker);
     this.counts.started += 1;
-    this.#send({ workers: [reportOf(worker)] });
+    this.#link.send({ workers: [reportOf(worker)] });
     // As at an agent: who is to have a GPU waits for the end of whoever was told to end.
     this.#starts.begin(worker, { ...spec!, free: Promise.all(others.map(({ over }) => over.promise)) }, (crash) => {
       if (crash === undefined) this.#becomeReady(worker);
@@ -239,21 +181,23 @@ export class FleetMachine {
       if (crashes) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
       worker.held.delete(nameOf(ref));
       this.#report(ref, { kind: OutcomeKind.COMPLETED, error: '', output: Buffer.from('{"ok":true}') });
-      if (worker.state === WorkerState.DRAINING) this.#drain(worker);
-      if (random.fraction() < crashShare) this.#after(idleCrashMs(random), () => {
+      if (random.fraction() < crashShare) this.#link.after(idleCrashMs(random), () => {
         const idle = this.#workers.get(worker.id) === worker && worker.state === WorkerState.READY && worker.held.size === 0;
         if (idle) this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
       });
+      if (worker.state !== WorkerState.DRAINING) return;
+      if (worker.held.size === 0) this.counts.finished += 1;
+      this.#drain(worker);
     };
     if (hold) void held().then(end);
-    else this.#after((ms ?? draw(lengths.runMs, random)) * slowness, end);
+    else this.#link.after((ms ?? draw(lengths.runMs, random)) * slowness, end);
   }
 
   #drain(worker: FleetWorker): void {
     if (worker.end) return;
     if (worker.state !== WorkerState.DRAINING) {
       worker.state = WorkerState.DRAINING;
-      this.#send({ workers: [reportOf(worker)] });
+      this.#link.send({ workers: [reportOf(worker)] });
     }
     if (worker.held.size === 0) this.#kill(worker, WorkerState.STOPPED, '', OutcomeKind.STOPPED);
   }
@@ -270,7 +214,7 @@ export class FleetMachine {
 
   #report(ref: AttemptRef, outcome: Omit<AttemptOutcome, 'ref'>): void {
     this.#outcomes.set(nameOf(ref), { ...outcome, ref });
-    if (this.connected) this.#send({ outcomes: [{ ...outcome, ref }] });
+    if (this.connected) this.#link.send({ outcomes: [{ ...outcome, ref }] });
   }
 
   #acknowledged(ref: AttemptRef): void {
@@ -285,16 +229,6 @@ export class FleetMachine {
     const report = { ...reportOf(worker), ...worker.end, exitCode: worker.end.state === WorkerState.UNHEALTHY ? 3 : 0 };
     this.#gone.set(worker.id, report);
     this.#workers.delete(worker.id);
-    this.#send({ workers: [report] });
-  }
-
-  #send(message: Parameters<typeof SessionRequest.fromPartial>[0]): void {
-    this.#stream?.write(SessionRequest.fromPartial(message));
-  }
-
-  #after(ms: number, what: () => void): Timer {
-    const timer = systemClock.after(ms, () => { this.#timers.delete(timer); what(); });
-    this.#timers.add(timer);
-    return timer;
+    this.#link.send({ workers: [report] });
   }
 }

@@ -1,14 +1,10 @@
 /** What a simulated machine is, and a worker on it. */
-import { status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 import type { FleetLengths } from './lengths.ts';
 
-/** Core has no cause for these. */
-const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
 /** About when endpoints that are idle for a second give their workers up, in milliseconds after a job: what crashes then may be told to go that moment. */
 const IDLE_CRASH_MS = { least: 900, most: 2_400 };
 
@@ -77,11 +73,6 @@ export function isLeaving({ end, state }: FleetWorker): boolean {
 /** When a worker that has nothing more to do crashes, in milliseconds. */
 export function idleCrashMs(random: SeededRandom): number {
   return IDLE_CRASH_MS.least + random.below(IDLE_CRASH_MS.most - IDLE_CRASH_MS.least);
-}
-
-/** Core refused what the machine said. */
-export function isRefusal({ code }: ServiceError): boolean {
-  return REFUSALS.includes(code);
 }
 
 /** Names an attempt. */

@@ -1,4 +1,7 @@
-/** A fleet of 200 machines, 300 endpoints and 2,000 workers: a flood, a burst, faults, idleness and a ramp, on two replicas of which one goes. */
+/**
+ * A fleet of 200 machines, 1,000 endpoints and 2,000 workers: a trickle, a flood, a steady Zipf load, a burst from zero, faults, drains and a ramp, on two
+ * replicas of which one goes. `npm run fleet -- --loads` has the same loads for longer.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,19 +9,23 @@ import { startReplicas } from '../helpers/core-replicas.ts';
 import { SEED } from '../helpers/seeded-random.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { Fleet, range } from './fleet.ts';
+import { Convergence } from './convergence.ts';
+import { checkDrains } from './drains.ts';
 import { checkCauses } from './fleet-causes.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
+import { floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
 
 t.setTimeout(560_000);
 
 const core = await startReplicas(t, 2);
 let replicas = core.replicas.slice(0, 2);
-/** So many machines, and everything else with them: 200 have 300 endpoints and 2,000 workers. */
+/** So many machines, and everything else with them: 200 have 1,000 endpoints and 2,000 workers. */
 const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 200);
-const SIZE = { machines, endpoints: Math.round(machines * 1.5), workers: machines * 10 };
+const SIZE = { machines, endpoints: machines * 5, workers: machines * 10 };
 const parts = { addresses: () => replicas.map(({ address }) => address), clients: core.clients, rootKey: core.rootKey, sql: core.sql };
 const fleet = new Fleet(parts, { seed: SEED, ...SIZE, accounts: 12 });
+const convergence = new Convergence(fleet, core.sql);
 t.teardown(() => fleet.stop());
 const began = Date.now();
 const said = (text: string): void => { t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`); };
@@ -29,6 +36,11 @@ const PATIENCE_MS = 150_000;
 const PAUSE_MS = 250;
 /** Waiting jobs that are explained at each look. */
 const EXPLAINED_AT_ONCE = 16;
+/** Jobs a second of the steady load and at the end of the ramp, and for how many seconds each. */
+const STEADY = { perSecond: 80, seconds: 15 };
+const RAMP = { perSecond: 60, seconds: 6 };
+/** Endpoints that have workers have as many as were decided at so many looks of all: between two turns a worker may end or crash. */
+const EXACT_SHARE_MIN = 0.9;
 
 const open = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
 const workers = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL`)[0]!.n as number;
@@ -41,26 +53,6 @@ const explainAll = async (t: Test, when: string): Promise<void> => {
   said(`${when} ${jobs.length} jobs waited, ${explained} did when they were explained`);
   t.ok(explained > 0, `${explained} jobs were explained ${when}`);
 };
-
-/**
- * So many jobs, one after the other at once, by accounts that have little to do; answers the wait in ms that 95 of 100 did not exceed. Those on slow machines,
- * one of twenty, are left out, and endpoints with an image, whose pulls take up to four seconds: how many they are is chance, and whether three or four
- * of sixty would decide.
- */
-async function trickle(): Promise<number> {
-  const small = fleet.endpoints.filter((endpoint) => endpoint.accountId !== fleet.endpoints[0]!.accountId && !endpoint.image);
-  const ids: string[] = [];
-  for (const _ of range(TRICKLE)) {
-    ids.push(...await fleet.submit([fleet.random.one(small)]));
-    await pause(20);
-  }
-  const started = async () => (await core.sql`SELECT FROM job WHERE id = ANY(${ids}) AND state IN ('IN_QUEUE', 'IN_PROGRESS')`).length === 0;
-  await waitFor('the small accounts', started, PATIENCE_MS, PAUSE_MS);
-  const [row] = await core.sql<{ ms: number }[]>`
-    SELECT percentile_disc(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM started_at - submitted_at) * 1000)::int AS ms
-    FROM job LEFT JOIN worker w ON w.id = job.worker_id WHERE job.id = ANY(${ids}) AND (w.machine_id IS NULL OR w.machine_id <> ALL(${fleet.slowIds()}))`;
-  return row!.ms;
-}
 
 /** Waits until no worker is left but those that are frozen; says which are where that does not come. */
 async function waitForZero(): Promise<void> {
@@ -76,7 +68,8 @@ async function waitForZero(): Promise<void> {
 async function watch(signal: AbortSignal): Promise<{ peak: number; explained: number }> {
   let [peak, explained] = [0, 0];
   for (let n = 0; !signal.aborted; n += 1) {
-    fleet.faults.push(...await checkMoment(core.sql));
+    fleet.faults.push(...await checkMoment(core.sql, fleet.lowered));
+    await convergence.look();
     const waiting = await waitingJobs(parts);
     // The first, the last and some between, others each time.
     const chosen = waiting.filter((_, place) => (place + n) % Math.ceil(waiting.length / EXPLAINED_AT_ONCE) === 0);
@@ -91,6 +84,7 @@ await fleet.join();
 await waitFor('all machines', async () => (await core.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === SIZE.machines, PATIENCE_MS, PAUSE_MS);
 said(`${SIZE.machines} machines joined`);
 await fleet.deploy();
+await fleet.setQuotas();
 said(`${SIZE.endpoints} endpoints deployed`);
 const stopping = new AbortController();
 const watching = watch(stopping.signal);
@@ -101,19 +95,34 @@ t.test('what waits is explained by its true cause', async (t) => {
 });
 
 t.test('one account floods its endpoints: small ones beside it wait twice as long as else at the most', async (t) => {
-  const own = fleet.endpoints.filter(({ accountId }) => accountId === fleet.endpoints[0]!.accountId);
   let round = { quietMs: Infinity, floodedMs: Infinity };
   // The fleet, which is all machines at once, and core share a processor here with whatever else runs: what a moment of that took is measured again, and
   // a quiet time that was none makes no flood look well.
   for (let n = 0; n < ROUNDS_MAX && (n === 0 || round.floodedMs > round.quietMs * 2); n += 1) {
-    const quietMs = Math.min(await trickle(), round.quietMs);
-    const flood = fleet.submit(range(SIZE.workers / 4).map((place) => own[place % own.length]!));
-    round = { quietMs, floodedMs: await trickle() };
+    const quietMs = Math.min(await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS), round.quietMs);
+    const flood = fleet.submit(floodOf(fleet, SIZE.workers / 4));
+    round = { quietMs, floodedMs: await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS) };
     await flood;
     await waitFor('the flood to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
     said(`95 of 100 waited ${quietMs} ms at most, and ${round.floodedMs} ms beside a flood`);
   }
   t.ok(round.floodedMs <= round.quietMs * 2, `${round.quietMs} and ${round.floodedMs} ms`);
+});
+
+t.test('a steady load by Zipf: all jobs end, and workers are where they come', async (t) => {
+  const { perSecond, seconds } = STEADY;
+  const load = offer(fleet, { seconds, perSecond: () => perSecond, pick: (count) => fleet.zipf(count) });
+  const halfway = pause(seconds * 500).then(() => convergence.settled());
+  const { result: ids, head, tail, asleep } = await followed(fleet, core.sql, load);
+  said(`${ids.length} jobs of a steady load; an endpoint of the head had ${head.toFixed(2)} workers, one of the tail ${tail.toFixed(2)}`);
+  t.ok(ids.length >= perSecond * seconds * 0.9, `${ids.length} jobs came`);
+  t.same(await halfway, [], 'workers come to what was decided, and machines have what core has');
+  t.ok(head > tail * 10, `${head} workers of the head, ${tail} of the tail`);
+  t.ok(asleep > 0.5, `an endpoint of the tail has none ${Math.round(asleep * 100)} % of the time`);
+  await waitFor('all jobs to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
+  const { completed, halfMs, p95Ms } = await waitsOf(fleet, core.sql, ids);
+  t.equal(completed, ids.length, 'each did what it should');
+  said(`all have ended; half waited ${halfMs} ms at most, 95 of 100 ${p95Ms} ms`);
 });
 
 t.test('idle, then a burst on all endpoints: all workers that there may be, while machines fail and a replica goes', async (t) => {
@@ -124,10 +133,11 @@ t.test('idle, then a burst on all endpoints: all workers that there may be, whil
   await waitFor('the workers', async () => await workers() >= SIZE.workers * 0.85, PATIENCE_MS, PAUSE_MS);
   said(`all jobs submitted, ${await workers()} workers`);
   await explainAll(t, 'when all workers were there');
+  t.same(await convergence.settled(), [], 'they are as many as decided, and machines have what core has');
   for (const n of range(12)) {
     const machine = fleet.random.one(fleet.machines);
     if (n % 3 === 0) machine.crash(500 + fleet.random.below(2_000));
-    else if (n % 3 === 1) await fleet.drain(machine, 500 + fleet.random.below(2_000));
+    else if (n % 3 === 1) await fleet.endAgent(machine, 500 + fleet.random.below(2_000));
     else machine.partition(n === 2 ? 12_000 : 500 + fleet.random.below(2_000));
     await pause(50);
   }
@@ -144,6 +154,14 @@ t.test('idle, then a burst on all endpoints: all workers that there may be, whil
   said('all jobs have ended');
 });
 
+t.test('drains while all are busy: of machines, to fewer workers and to new ones; each job is finished by the worker that has it', async (t) => {
+  await waitForZero();
+  const { faults, jobs, told, machines: emptied } = await checkDrains(fleet, parts, (what, check) => waitFor(what, check, PATIENCE_MS, PAUSE_MS));
+  said(`${jobs} jobs have ended; ${told} busy workers were told to go, ${emptied} machines were emptied`);
+  t.same(faults, []);
+  t.ok(told > 0 && emptied > 0);
+});
+
 t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t) => {
   await waitForZero();
   said(`${await frozen()} frozen workers are left`);
@@ -151,10 +169,8 @@ t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t)
   // Those that have a frozen worker, so that some are woken, and a few beside them.
   const asleep = await core.sql<{ id: string }[]>`SELECT DISTINCT endpoint_id AS id FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`;
   await fleet.submit(fleet.endpoints.filter(({ id }, n) => n < 7 || asleep.some((one) => one.id === id)));
-  for (const n of range(20)) {
-    await fleet.submit(fleet.zipf(n));
-    await pause(50);
-  }
+  const { perSecond, seconds } = RAMP;
+  await offer(fleet, { seconds, perSecond: (share) => perSecond * share, pick: (count) => fleet.zipf(count) });
   await waitFor('all jobs to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
   t.ok(fleet.count('woken') > 0 || asleep.length === 0, `${fleet.count('woken')} were woken, ${fleet.count('started') - started} started`);
   await fleet.thaw();
@@ -174,5 +190,8 @@ t.test('at the end', async (t) => {
   const { decisions, faults } = await checkReplays(core.sql);
   t.ok(decisions >= SIZE.endpoints, 'there was one for each endpoint at least');
   t.same(faults, [], `${decisions} decisions are made again from their samples`);
+  const { exact, endpoints } = convergence.seen;
+  t.ok(exact >= endpoints * EXACT_SHARE_MIN, `${exact} of ${endpoints} times an endpoint had as many workers as decided`);
+  t.comment(`${exact} of ${endpoints} times an endpoint had as many workers as decided`);
   t.same(fleet.faults, [], 'at no time');
 });

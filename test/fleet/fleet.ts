@@ -61,6 +61,8 @@ const SCALERS = [
   { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, share: 0.7 }, { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1, share: 0.2 },
   { scalerType: ScalerType.SLO, scalerValue: 120, share: 0.1 },
 ];
+/** Quotas, as a share of all workers that the endpoints of their account may have. */
+const QUOTA_SHARE = 0.8;
 const AT_ONCE = 32;
 
 export class Fleet {
@@ -69,6 +71,8 @@ export class Fleet {
   readonly endpoints: FleetEndpoint[] = [];
   /** What must never be and was. */
   readonly faults: string[] = [];
+  /** Endpoints whose workersMax was lowered: they may have more workers for a moment. */
+  readonly lowered = new Set<string>();
   readonly #core: FleetCore;
   readonly #options: FleetOptions;
   #held = Promise.withResolvers<void>();
@@ -126,6 +130,16 @@ export class Fleet {
     }));
   }
 
+  /** Two accounts get less than their endpoints may have: one of workers, one of GPUs. */
+  async setQuotas(): Promise<void> {
+    const { clients, rootKey } = this.#core;
+    const [ofWorkers, ofGpus] = [...new Set(this.endpoints.map(({ accountId }) => accountId))].slice(-2) as [string, string];
+    const most = (owner: string): number => (
+      Math.floor(this.endpoints.reduce((sum, { accountId, workersMax }) => sum + (accountId === owner ? workersMax : 0), 0) * QUOTA_SHARE));
+    await call(clients.access, 'setQuota', { accountId: ofWorkers, quota: { workers: most(ofWorkers) } }, rootKey);
+    await call(clients.access, 'setQuota', { accountId: ofGpus, quota: { gpus: most(ofGpus) } }, rootKey);
+  }
+
   /** An account with a key and a template. */
   async newAccount(name: string): Promise<FleetAccount> {
     const { clients, rootKey } = this.#core;
@@ -170,8 +184,8 @@ export class Fleet {
   }
 
   /** Sums over all machines. */
-  count(what: keyof FleetMachine['counts']): number {
-    return this.machines.reduce((sum, { counts }) => sum + counts[what], 0);
+  count(what: keyof FleetMachine['counts'] | 'sessions'): number {
+    return this.machines.reduce((sum, { counts, sessions }) => sum + (what === 'sessions' ? sessions : counts[what]), 0);
   }
 
   /** What FlashBoot keeps frozen goes. */
@@ -183,12 +197,29 @@ export class Fleet {
     }, key));
   }
 
-  /** An operator takes nothing new on a machine, ends its agent for a while, and takes new work again. */
-  async drain(machine: FleetMachine, ms: number): Promise<void> {
+  /** An operator takes nothing new on a machine, or again. */
+  async cordon({ id }: FleetMachine, cordoned: boolean): Promise<void> {
     const { clients, rootKey } = this.#core;
-    await call(clients.machines, 'cordonMachine', { id: machine.id, cordoned: true }, rootKey);
+    await call(clients.machines, 'cordonMachine', { id, cordoned }, rootKey);
+  }
+
+  /** An operator in a hurry: nothing new on a machine, its agent ends with what it has in hand, and it takes new work again after a while. */
+  async endAgent(machine: FleetMachine, ms: number): Promise<void> {
+    await this.cordon(machine, true);
     machine.leave(ms);
-    await call(clients.machines, 'cordonMachine', { id: machine.id, cordoned: false }, rootKey);
+    await this.cordon(machine, false);
+  }
+
+  /** Changes workersMax: what is above it goes, busy workers after their jobs. */
+  async scaleTo({ id, key, workersMax: before }: FleetEndpoint, workersMax: number): Promise<void> {
+    if (workersMax < before) this.lowered.add(id);
+    else this.lowered.delete(id);
+    await call(this.#core.clients.endpoints, 'updateEndpoint', { endpoint: Endpoint.fromPartial({ id, workersMax }), updateMask: ['workers_max'] }, key);
+  }
+
+  /** Replaces all workers, busy ones after their jobs. */
+  async restart({ id, key }: FleetEndpoint): Promise<void> {
+    await call(this.#core.clients.endpoints, 'restartEndpoint', { id }, key);
   }
 
   /** Machines that take longer for everything. */

@@ -9,6 +9,7 @@ import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
 import type { MeasuredCore } from './measured-core.ts';
 import { measureFleet } from './measure-fleet.ts';
+import { measureLoads } from './measure-loads.ts';
 import type { FleetMeasures, Row } from './measure-fleet.ts';
 import { statementTable } from './statement-table.ts';
 import { matchRecorded, matchTable, matches, wins } from './scalers.ts';
@@ -37,6 +38,10 @@ Simulates machines over the real session protocol against a real core and Postgr
   --decisions <n>      instead: how soon a decision follows its condition at so many endpoints that sleep, and what that costs
   --cores <n>          replicas of core there, to which jobs and machines are spread (default 1)
   --at-once <n>        instead: the same when so many endpoints get their first job at once
+  --loads <n>          instead: loads of every shape over so many endpoints (1000): a trickle, a flood of one account beside it, a steady rate by Zipf, a ramp,
+                       a burst from zero, drains; with --machines and --workers (for each machine) it is one fleet (default 200 and 25)
+  --seconds <n>        how long the steady rate and the ramp last there (default 120)
+  --rate <n>           jobs a second of the steady rate there (default 100)
   --help               this text
 `;
 /** Cold starts of a recorded load of which none were recorded, in milliseconds. */
@@ -54,7 +59,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
     trace: option, target: option, only: option, every: option, from: option, until: option,
-    decisions: option, cores: option, 'at-once': option, statements: option, profile: option,
+    decisions: option, cores: option, 'at-once': option, loads: option, seconds: option, rate: option, statements: option, profile: option,
     scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
@@ -90,6 +95,14 @@ async function main(): Promise<void> {
     if (values.decisions !== undefined) {
       const cores = positive('--cores', values.cores, 1);
       return await printed(database, options, (core) => measureDecisions(core, positive('--decisions', values.decisions, 1_000), seed), cores);
+    }
+    if (values.loads !== undefined) {
+      const size = {
+        seed, lengths: options.lengths, endpoints: positive('--loads', values.loads, 1_000), machines: positive('--machines', values.machines, 200),
+        workers: positive('--workers', values.workers, 25), seconds: positive('--seconds', values.seconds, 120),
+        perSecond: positive('--rate', values.rate, 100),
+      };
+      return await printed(database, options, (core) => measureLoads(core, size));
     }
     for (const size of machines) {
       process.stderr.write(`· ${size} machines\n`);

@@ -9,6 +9,7 @@ import { decide, fleetSample } from '../../../core/domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSettings } from '../../../core/domain/scale-decision.ts';
 import type { QuotaState } from '../../../core/domain/quota.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
+import { ASSUMED_TIMES } from '../../../core/domain/traffic.ts';
 import { SEED } from '../../helpers/seeded-random.ts';
 
 const MACHINES = ['m0', 'm1', 'm2', 'm3'];
@@ -21,10 +22,14 @@ const worker: fc.Arbitrary<Omit<WorkerSample, 'id'>> = fc.record({
   reachable: fc.boolean(), version: fc.constantFrom(1, 1, 1, 0), held: fc.nat(2), idleMs: fc.nat(9_000), ageMs: fc.nat(4_000_000),
   failures: fc.nat(3), retryDue: fc.boolean(),
 });
+const type = (gpu: string) => fc.record({
+  gpu: fc.constant(gpu), places: fc.nat(3), workers: fc.subarray(['w0', 'w1', 'w2']), startsMs: fc.constantFrom([], [2_000], [5_000, 60_000]),
+});
 const traffic = fc.record({
   arrivalsPerSecondNow: fc.constantFrom(0, 0.1, 3), arrivalsPerSecond: fc.constantFrom(0, 0.1, 3), arrivalsPerSecondLong: fc.constantFrom(0, 0.01, 3),
   arrivalsPerSecondHour: fc.constantFrom(0, 0.01, 3),
-  executionMs: fc.nat(20_000), startMs: fc.nat(40_000), slots: fc.integer({ min: 1, max: 4 }),
+  executionMs: fc.nat(20_000), startMs: fc.nat(40_000), slots: fc.integer({ min: 1, max: 4 }), byGpu: fc.tuple(type(L4), type(A40)),
+  assumed: fc.constantFrom(ASSUMED_TIMES, { executionMs: 1, startsMs: [1] }),
 });
 const settings: fc.Arbitrary<DecisionSettings> = fc.record({
   workersMin: fc.nat(3), workersMax: fc.nat(6), idleTimeoutSeconds: fc.constantFrom(1, 5), scalerType: fc.constantFrom('QUEUE_DELAY', 'REQUEST_COUNT', 'SLO'),

@@ -1,0 +1,37 @@
+/** What /health says of workers is what was decided by: one count, of the same workers, and the decision's own number of those without a place. */
+import t from 'tap';
+import type { Decision } from '../../../core/domain/scale-decision.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(60_000);
+
+t.test('workers of every kind at once', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ cpuSlots: 4, startWorkers: false, onAssignment: () => undefined });
+  const endpointId = await core.createEndpoint({ workersMin: 4, workersMax: 6, computeType: 'CPU' });
+  await waitFor('four workers', () => agent.desired.length === 4);
+  const [idle, busy, crashed] = agent.desired.map(({ workerId }) => workerId);
+  const report = (workerId: string, state: WorkerState, capacity = 0) => agent.send({ workers: [{ workerId, endpointId, state, capacity, reason: '' }] });
+  report(busy!, WorkerState.READY, 1);
+  await core.submit(endpointId);
+  await waitFor('it to be busy', () => agent.assignments.length === 1);
+  report(idle!, WorkerState.READY, 1);
+  report(crashed!, WorkerState.UNHEALTHY);
+  await waitFor('its crash to be known', async () => (
+    await core.sql`UPDATE worker SET retry_at = now() + interval '1 hour' WHERE id = ${crashed!} AND state = 'UNHEALTHY' RETURNING id`).length === 1);
+  // A decision that is news, so that it is written down with what it was made from.
+  await core.updateEndpoint(endpointId, { workersMin: 6 });
+  const decision = await waitFor('a decision', async () => (
+    await core.sql<Pick<Decision, 'numbers' | 'throttled'>[]>`
+      SELECT numbers, throttled FROM scale_log WHERE endpoint_id = ${endpointId} AND throttled > 0 ORDER BY id DESC LIMIT 1`)[0]);
+  const { workers } = await waitFor('the counts of now', async () => {
+    const health = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
+    return health.workers!.throttled > 0 && health;
+  });
+  const { idle: free, running, initializing, unhealthy } = decision.numbers.workers;
+  t.same({ free, running, initializing, unhealthy, throttled: decision.throttled }, { free: 1, running: 1, initializing: 1, unhealthy: 1, throttled: 2 });
+  t.match(workers, { idle: free, running, initializing, unhealthy, throttled: decision.throttled });
+});

@@ -1,0 +1,107 @@
+/** Whether workers come to what was decided, and machines to what core has: looked at all along, and exactly at moments at which nothing changes. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import { enumName } from '../../proto/wire/enum-name.ts';
+import type { Fleet } from './fleet.ts';
+
+/** What differs may do so for so long: a session ends and begins, a message is on its way, all of them share a processor. */
+const LATE_MS_MAX = 10_000;
+/** And it must have been seen so often: where one look takes long, few of them tell nothing of what was in between. */
+const LATE_LOOKS_MIN = 10;
+/** Workers that an endpoint may have more or fewer than decided while its load changes. */
+const SLACK = 1;
+const AGAIN_MS = 300;
+
+interface EndpointRow {
+  id: string;
+  /** By its decision, without those that found no place. */
+  wanted: number;
+  there: number;
+  /** Of the decision. */
+  reason: string | null;
+}
+
+interface WorkerRow {
+  id: string;
+  machineId: string;
+  desired: string;
+  state: string;
+  /** Attempts that it holds as far as core knows. */
+  held: number;
+}
+
+export class Convergence {
+  readonly #fleet: Fleet;
+  readonly #sql: postgres.Sql;
+  /** Since when each difference was there at every look, and at how many of them. */
+  readonly #since = new Map<string, { at: number; looks: number }>();
+  /** Endpoints with workers or a decision for some, each as often as it was looked at, and how often it had as many as decided. */
+  readonly seen = { endpoints: 0, exact: 0 };
+
+  constructor(fleet: Fleet, sql: postgres.Sql) {
+    this.#fleet = fleet;
+    this.#sql = sql;
+  }
+
+  /** Looks once. What differs at every look for too long is a fault of the fleet, once. */
+  async look(): Promise<void> {
+    const found = new Map([...await this.#endpoints(SLACK), ...await this.#workers(false)]);
+    const now = performance.now();
+    for (const what of this.#since.keys()) if (!found.has(what)) this.#since.delete(what);
+    for (const [what, text] of found) {
+      const { at, looks } = this.#since.get(what) ?? { at: now, looks: 0 };
+      const late = now - at > LATE_MS_MAX && looks >= LATE_LOOKS_MIN;
+      this.#since.set(what, { at: late ? Infinity : at, looks: looks + 1 });
+      if (late) this.#fleet.faults.push(`for ${LATE_MS_MAX} ms ${text}`);
+    }
+  }
+
+  /** While the load stays the same: answers the differences, however small, that stay through all of some seconds. */
+  async settled(): Promise<string[]> {
+    let left: Map<string, string> | undefined;
+    for (const until = performance.now() + LATE_MS_MAX; ;) {
+      const found = new Map([...await this.#endpoints(0), ...await this.#workers(true)]);
+      left = new Map([...left ?? found].filter(([what]) => found.has(what)));
+      if (left.size === 0 || performance.now() > until) return [...left.values()];
+      await pause(AGAIN_MS);
+    }
+  }
+
+  /** Endpoints that have more or fewer workers than decided. Turns write both in one transaction. */
+  async #endpoints(slack: number): Promise<Map<string, string>> {
+    const rows = await this.#sql<EndpointRow[]>`
+      SELECT e.id, coalesce(d.target - d.throttled, 0) AS wanted, count(w.id)::int AS there, d.reason
+      FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id
+        LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version
+      GROUP BY e.id, d.target, d.throttled, d.reason`;
+    this.seen.endpoints += rows.filter(({ wanted, there }) => wanted + there > 0).length;
+    this.seen.exact += rows.filter(({ wanted, there }) => wanted > 0 && wanted === there).length;
+    const off = rows.filter(({ wanted, there }) => Math.abs(wanted - there) > slack);
+    return new Map(off.map(({ id, wanted, there, reason }) => [id, `endpoint ${id} has ${there} workers, and ${wanted} were decided: ${reason}`]));
+  }
+
+  /** Workers that core and their machine do not see alike, or that do not do what core wants of them. Machines without a session are left out. */
+  async #workers(held: boolean): Promise<Map<string, string>> {
+    const rows = await this.#sql<WorkerRow[]>`
+      SELECT w.id, w.machine_id AS "machineId", w.desired, w.state, coalesce(j.held, 0)::int AS held FROM worker w JOIN machine m ON m.id = w.machine_id
+        LEFT JOIN (SELECT worker_id, count(*) AS held FROM job WHERE state = 'IN_PROGRESS' GROUP BY 1) j ON j.worker_id = w.id
+      WHERE w.ended_at IS NULL AND m.session_id IS NOT NULL`;
+    const differing = new Map<string, string>();
+    const known = Map.groupBy(rows, ({ machineId }) => machineId);
+    for (const machine of this.#fleet.machines.filter(({ connected }) => connected)) {
+      const byCore = new Map((known.get(machine.id) ?? []).map((row) => [row.id, row]));
+      for (const { id, desired, state, held: attempts } of byCore.values()) {
+        const worker = machine.workers.get(id);
+        const there = worker ? `${enumName(WorkerState, worker.state)}${held ? ` with ${worker.held.size}` : ''}` : 'not there';
+        // One that crashed is kept by core alone, as the place of its follower.
+        const wanted = `${state}${held ? ` with ${attempts}` : ''}`;
+        const isDone = worker === undefined || desired === 'RUN' || (desired === 'FREEZE' ? state === 'FROZEN' : worker.held.size > 0);
+        if (isDone && (worker ? there === wanted : state === 'UNHEALTHY')) continue;
+        differing.set(id, `worker ${id} (${desired}) is ${wanted} for core and ${there} at ${machine.id}`);
+      }
+      for (const id of machine.workers.keys()) if (!byCore.has(id)) differing.set(id, `worker ${id} is at ${machine.id} and core has none`);
+    }
+    return differing;
+  }
+}

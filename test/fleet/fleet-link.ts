@@ -1,0 +1,130 @@
+/** The session of one simulated machine with core, as an agent keeps it: with a lease, heartbeats, and a new one whenever one ends. */
+import { status } from '@grpc/grpc-js';
+import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
+import { AgentServiceClient, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { callMetadata, systemTransport } from '../../proto/wire/channel.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import type { Timer } from '../../core/runtime/clock.ts';
+import { reconnectMs } from '../../gpu-agent/session/connect-loop.ts';
+import { Lease } from '../../gpu-agent/session/lease.ts';
+import type { FleetMachineOptions } from './fleet-worker.ts';
+
+/** Core has no cause for these. */
+const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
+
+/** What is sent. */
+type Message = Parameters<typeof SessionRequest.fromPartial>[0];
+
+/** What its machine has to say. */
+export interface FleetLinkParts {
+  options: FleetMachineOptions;
+  /** What is there when a session begins. */
+  hello(): NonNullable<Message['hello']>;
+  receive(message: SessionResponse): void;
+  /** Its lease has ended: core may give its work to others, so that it gives it up before. */
+  onExpired(): void;
+}
+
+export class FleetLink {
+  readonly #parts: FleetLinkParts;
+  readonly #timers = new Set<Timer>();
+  readonly #lease: Lease;
+  #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
+  #client: AgentServiceClient | undefined;
+  #heartbeat: Timer | undefined;
+  #sequence = 0;
+  #failures = 0;
+  #cut = false;
+  #over = false;
+  /** Sessions that were tried. */
+  sessions = 0;
+
+  constructor(parts: FleetLinkParts) {
+    this.#parts = parts;
+    this.#lease = new Lease({
+      clock: systemClock,
+      // A session that goes on all the same learns by a new hello that nothing is left.
+      onExpired: () => { parts.onExpired(); if (this.#stream) this.#ended(this.#stream); },
+    });
+  }
+
+  get connected(): boolean {
+    return this.#stream !== undefined && this.#heartbeat !== undefined;
+  }
+
+  /** Opens a session, and a new one whenever it ends. */
+  connect(): void {
+    if (this.#over || this.#cut || this.#stream) return;
+    const { options: { id, agentKey, addresses, random, onFault }, hello } = this.#parts;
+    this.#client = systemTransport.openClient(AgentServiceClient, random.one(addresses()));
+    const stream = this.#client.session(callMetadata(agentKey));
+    this.#stream = stream;
+    this.sessions += 1;
+    this.#lease.beginSession();
+    stream.on('data', (message: SessionResponse) => { if (this.#stream === stream) this.#receive(message); });
+    stream.on('error', (error: ServiceError) => {
+      if (REFUSALS.includes(error.code)) onFault(`${id} was refused: ${error.details}`);
+      this.#ended(stream);
+    });
+    stream.on('end', () => this.#ended(stream));
+    this.send({ hello: hello() });
+  }
+
+  /** The network is gone for a while. */
+  cut(ms: number): void {
+    this.#cut = true;
+    this.#drop();
+    this.after(ms, () => { this.#cut = false; this.connect(); });
+  }
+
+  stop(): void {
+    this.#over = true;
+    this.#lease.close();
+    this.#drop();
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  /** Without a session it is lost. */
+  send(message: Message): void {
+    this.#stream?.write(SessionRequest.fromPartial(message));
+  }
+
+  /** Does something later, unless it was stopped before. */
+  after(ms: number, what: () => void): Timer {
+    const timer = systemClock.after(ms, () => { this.#timers.delete(timer); what(); });
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #receive(message: SessionResponse): void {
+    if (message.welcome) {
+      this.#failures = 0;
+      this.#lease.setLength(message.welcome.leaseMs);
+      this.#beat(message.welcome.heartbeatPeriodMs);
+    }
+    if (message.heartbeat) this.#lease.answered(message.heartbeat.sequence);
+    this.#parts.receive(message);
+  }
+
+  #beat(periodMs: number): void {
+    this.#lease.sent(++this.#sequence);
+    this.send({ heartbeat: { sequence: this.#sequence } });
+    this.#heartbeat = this.after(periodMs, () => this.#beat(periodMs));
+  }
+
+  #ended(stream: unknown): void {
+    if (this.#stream !== stream) return;
+    this.#drop();
+    this.#failures += 1;
+    this.after(reconnectMs(this.#failures, this.#parts.options.random), () => this.connect());
+  }
+
+  #drop(): void {
+    this.#heartbeat?.cancel();
+    this.#heartbeat = undefined;
+    this.#stream?.cancel();
+    this.#stream = undefined;
+    this.#client?.close();
+  }
+}
