@@ -13,6 +13,7 @@ import { TrafficWriter } from './duties/traffic-writer.ts';
 import { PlainSealer } from './duties/plain-sealer.ts';
 import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
 import { CancelJob } from './jobs/cancel-job.ts';
+import { ChangeJobs } from './jobs/change-jobs.ts';
 import { ClaimJobs } from './jobs/claim-jobs.ts';
 import { CountJobs } from './jobs/count-jobs.ts';
 import type { CannotRunReader } from './jobs/count-jobs.ts';
@@ -133,6 +134,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   const chunks = new ReadChunks(shared);
   const cancels = new CancelJob(shared);
   const retries = new RetryJob(shared);
+  const changes = new ChangeJobs(shared);
   const webhooks = new RedriveWebhook(shared);
   const lists = new ListJobs(shared.stores);
   const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
@@ -145,6 +147,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     readChunks: (key, request, signal, room) => chunks.read(key, request, signal, room),
     cancel: (key) => cancels.cancel(key),
     retry: (key) => retries.retry(key),
+    change: (request) => changes.change(request),
     purge: (endpointId) => deletes.purge(endpointId),
     list: (endpointId, page) => lists.list(endpointId, page),
     health: (endpointId) => counts.count(endpointId),

@@ -8,6 +8,7 @@ import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
 import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
+import type { ChangeRequest, JobsChanged } from './change-jobs.ts';
 import type { ClaimedJob, GivenJob, Slot } from './slots.ts';
 
 /** A job to accept. */
@@ -104,6 +105,8 @@ export interface JobCalls {
   ): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;
   retry(key: JobKey): Promise<Job>;
+  /** Cancels or retries the next of all jobs that a filter finds. */
+  change(request: ChangeRequest): Promise<JobsChanged>;
   /** Number of removed jobs. */
   purge(endpointId: string): Promise<number>;
   list(endpointId: string, page: JobListRequest): Promise<JobListPage>;

@@ -8,7 +8,7 @@ const LIMIT_MAX = 1_000;
 /** With a page it is still a whole number of PostgreSQL. */
 const OFFSET_MAX = 2_000_000_000;
 /** The last millisecond that contracts can say, of the year 9999. */
-const TIME_MS_MAX = 253_402_300_799_999;
+export const TIME_MS_MAX = 253_402_300_799_999;
 
 export class ListJobs {
   readonly #jobs: Stores['jobs'];
@@ -28,7 +28,8 @@ export class ListJobs {
   }
 }
 
-function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['submitted']>): void {
+/** INVALID_REQUEST: a time out of range, or times out of order. */
+export function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['submitted']>): void {
   for (const [name, ms] of [['submitted_from', fromMs], ['submitted_until', untilMs]] as const) {
     if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
   }

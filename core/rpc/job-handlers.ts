@@ -15,6 +15,7 @@ import type { ExplainContext } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
 import { healthToMessage, jobToMessage, selectionFromMessage, webhookToMessage } from './job-messages.ts';
+import { ManyJobs } from './many-jobs.ts';
 import { positionFromToken, positionToken } from './paging.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
@@ -65,6 +66,7 @@ class OpenCalls extends BaseService {
 
 export function createJobHandlers({ calls, explains, logs, access, checks, tracing, clock, logger }: JobHandlersOptions): JobHandlers {
   const rpc = new JobRpc({ calls, access, checks, tracing });
+  const many = new ManyJobs({ calls, access });
   const open = new OpenCalls();
   return {
     service: open,
@@ -83,6 +85,8 @@ export function createJobHandlers({ calls, explains, logs, access, checks, traci
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { job: jobToMessage(await calls.retry({ endpointId, jobId })) };
       }),
+      cancelJobs: unary(logger, (request, apiKey) => many.change('cancel', request, apiKey)),
+      retryJobs: unary(logger, (request, apiKey) => many.change('retry', request, apiKey)),
       purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { removed: await calls.purge(endpointId) };

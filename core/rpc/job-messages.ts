@@ -76,10 +76,22 @@ export function webhookToMessage(jobId: string, record: WebhookCallRecord): Webh
 export function selectionFromMessage(
   { state, oldestFirst, longest = JobSpan.UNSPECIFIED, submittedFrom, submittedUntil, offset, limit }: Omit<ListJobsRequest, 'endpointId' | 'pageToken'>,
 ): JobListRequest {
-  if (!(state in STATE_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${state} is no state of a job`);
   if (!(longest in SPAN_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${longest} is no span of a job`);
-  const submitted = submittedFrom || submittedUntil ? { fromMs: submittedFrom?.getTime(), untilMs: submittedUntil?.getTime() } : undefined;
-  return { state: STATE_FROM_WIRE[state], oldestFirst, longest: SPAN_FROM_WIRE[longest], submitted, offset, limit };
+  const submitted = submittedFromMessage({ submittedFrom, submittedUntil });
+  return { state: stateFromWire(state), oldestFirst, longest: SPAN_FROM_WIRE[longest], submitted, offset, limit };
+}
+
+/** Undefined: unspecified. INVALID_REQUEST: a number that is no state. */
+export function stateFromWire(state: WireState): JobState | undefined {
+  if (!(state in STATE_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${state} is no state of a job`);
+  return STATE_FROM_WIRE[state];
+}
+
+/** Undefined: whenever. */
+export function submittedFromMessage(
+  { submittedFrom, submittedUntil }: Pick<ListJobsRequest, 'submittedFrom' | 'submittedUntil'>,
+): JobListRequest['submitted'] {
+  return submittedFrom || submittedUntil ? { fromMs: submittedFrom?.getTime(), untilMs: submittedUntil?.getTime() } : undefined;
 }
 
 /** A submission. INVALID_REQUEST: no kind, or a wait out of range. */

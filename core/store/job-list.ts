@@ -43,7 +43,7 @@ const COUNTED_MAX = 10_000;
 const ORDERED_MAX = 1_000;
 
 /** What each index is asked for, word for word as the index says it. */
-const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
+export const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
   IN_QUEUE: (sql) => [sql`state = 'IN_QUEUE' AND low_priority = false`, sql`state = 'IN_QUEUE' AND low_priority = true`],
   IN_PROGRESS: (sql) => [sql`state = 'IN_PROGRESS'`],
   COMPLETED: (sql) => [sql`state = 'COMPLETED' AND finished_at IS NOT NULL`],

@@ -1,14 +1,15 @@
 /** Reads jobs, and moves them on behalf of their owners: cancel, retry, remaining life. */
 import { statesBefore } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
-import type { Database, Sql } from './database.ts';
+import type { Database, Fragment, Sql } from './database.ts';
 import { listJobs } from './job-list.ts';
 import type { JobListPage, JobListRequest } from './job-list.ts';
-import { rememberedOfUser } from './lost-attempt-rows.ts';
+import { beginWalk, matching, nextMatches } from './job-walk.ts';
+import type { JobWalk, Match, WalkedJobs } from './job-walk.ts';
+import { cancelled, requeued } from './owner-moves.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
-import { talliedQueue } from './tally.ts';
 
 /** A job that was read in a batch. */
 export interface FoundJob {
@@ -24,6 +25,15 @@ export interface Cancelled {
   job: Job;
   machineId: string | undefined;
 }
+
+/** A job that was queued again, and its place in the queue. */
+export interface Requeued {
+  job: Job;
+  position: number;
+}
+
+type CancelledRow = JobRow & { machine_id: string | null };
+type RequeuedRow = JobRow & { position: number };
 
 export class JobStore {
   readonly #hot: Sql;
@@ -70,46 +80,51 @@ export class JobStore {
     return result.count > 0;
   }
 
-  /** Cancels a job that is queued or running. Undefined: it is neither. Earlier progress is removed as consequences.ts says. */
+  /** Cancels a job that is queued or running. Undefined: it is neither. */
   async cancel(key: JobKey): Promise<Cancelled | undefined> {
-    const [row] = await this.#hot<(JobRow & { machine_id: string | null })[]>`
-      WITH moved AS (
-        UPDATE job j SET state = 'CANCELLED', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
-          expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
-        WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('cancel'))}::text[]) AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.low_priority
-      ), emptied AS (
-        INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m WHERE m.machine_id IS NOT NULL
-        ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = NULL, error = NULL
-      ), ${talliedQueue(this.#hot, -1, this.#hot`SELECT endpoint_id, low_priority FROM moved WHERE machine_id IS NULL`)}
-      SELECT * FROM moved`;
-    return row && { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
+    const [row] = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, one(this.#hot, key, 'cancel'))}`;
+    return row && cancelledFromRow(row);
   }
 
-  /**
-   * Queues a failed or timed-out job again, at the end. Its output, chunks and stream place are removed; its attempt is remembered. Undefined: it is in no
-   * such state.
-   */
-  async retry(key: JobKey): Promise<{ job: Job; position: number } | undefined> {
-    const [row] = await this.#hot<(JobRow & { position: number })[]>`
-      WITH moved AS (
-        UPDATE job j SET state = 'IN_QUEUE', position = nextval('job_position_seq'), retries = 0, started_at = NULL, finished_at = NULL,
-          machine_id = NULL, worker_id = NULL, expires_at = j.ttl_deadline_at
-        WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('retry'))}::text[]) AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.position, j.low_priority
-      ), ${rememberedOfUser(this.#hot)}, outputs AS (
-        DELETE FROM job_output t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
-      ), chunks AS (
-        DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
-      ), cursors AS (
-        DELETE FROM stream_cursor t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
-      ), ${talliedQueue(this.#hot, 1, this.#hot`SELECT endpoint_id, low_priority FROM moved`)}
-      SELECT * FROM moved`;
+  /** Cancels those of these jobs that still match; see job-walk.ts. */
+  async cancelMatching(walk: JobWalk, matches: readonly Match[]): Promise<Cancelled[]> {
+    const rows = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, matching(this.#hot, walk, matches))}`;
+    return rows.map(cancelledFromRow);
+  }
+
+  /** Queues a failed or timed-out job again, at the end. Undefined: it is in no such state. */
+  async retry(key: JobKey): Promise<Requeued | undefined> {
+    const [row] = await this.#hot<RequeuedRow[]>`${requeued(this.#hot, this.#hot`nextval('job_position_seq')`, one(this.#hot, key, 'retry'))}`;
     return row && { job: jobFromRow(row), position: row.position };
+  }
+
+  /** Queues those of these jobs again that still match, each at the place that it was given; see job-walk.ts. */
+  async retryMatching(walk: JobWalk, matches: readonly Match[]): Promise<Requeued[]> {
+    const rows = await this.#hot<RequeuedRow[]>`${requeued(this.#hot, this.#hot`g.next_position`, matching(this.#hot, walk, matches))}`;
+    return rows.map((row) => ({ job: jobFromRow(row), position: row.position }));
+  }
+
+  /** Begins a walk over the jobs that are there now; see job-walk.ts. */
+  beginWalk(wanted: WalkedJobs): Promise<JobWalk> {
+    return beginWalk(this.#hot, wanted);
+  }
+
+  /** The next jobs of a walk, at most `limit`. */
+  nextMatches(walk: JobWalk, limit: number): Promise<Match[]> {
+    return nextMatches(this.#hot, walk, limit);
   }
 
   /** A page of an endpoint's jobs. See job-list.ts. */
   list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
     return listJobs(this.#hot, endpointId, page);
   }
+}
+
+/** The one job that an owner names, while the move may leave its state. */
+function one(sql: Sql, { endpointId, jobId }: JobKey, move: 'cancel' | 'retry'): Fragment {
+  return sql`WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND j.state = ANY(${textArray(statesBefore(move))}::text[])`;
+}
+
+function cancelledFromRow(row: CancelledRow): Cancelled {
+  return { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
 }

@@ -24,14 +24,17 @@ export function remembered(sql: Sql): Fragment {
     ), ${forgotten(sql, sql`m.remembered <> ''`)}`;
 }
 
-/** Remembers the ended attempts of jobs in `moved` that their user tries again, as WITH items. Those that were lost are remembered already. */
+/**
+ * Remembers the ended attempts of jobs in `moved` that their user tries again, as WITH items. Those that were lost are remembered already. That they have ended
+ * is asked so that no index of ended jobs can answer it: one that is planned for reads all those of the endpoint for each.
+ */
 export function rememberedOfUser(sql: Sql): Fragment {
   return sql`remembered AS (
       INSERT INTO lost_attempt (endpoint_id, job_id, attempt, worker_id, machine_id, cause, started_at, lost_at)
       SELECT b.endpoint_id, b.id, b.attempt, b.worker_id, coalesce(b.machine_id, ''),
         coalesce((SELECT left(o.error, ${CAUSE_LENGTH_MAX}::int) FROM job_output o WHERE o.endpoint_id = ANY(ARRAY[b.endpoint_id]) AND o.job_id = b.id), ''),
         b.started_at, b.finished_at
-      FROM moved m CROSS JOIN LATERAL (SELECT b.* FROM ${before(sql)}) b WHERE b.worker_id IS NOT NULL AND b.finished_at IS NOT NULL
+      FROM moved m CROSS JOIN LATERAL (SELECT b.* FROM ${before(sql)}) b WHERE num_nulls(b.worker_id, b.finished_at) = 0
       ON CONFLICT DO NOTHING
     ), ${forgotten(sql, sql`true`)}`;
 }

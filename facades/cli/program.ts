@@ -10,6 +10,7 @@ import { addEndpoints } from './endpoints/endpoints.ts';
 import { addTimes } from './endpoints/times.ts';
 import { addWhy } from './endpoints/why.ts';
 import { addJobs } from './jobs/jobs.ts';
+import { addManyJobs } from './jobs/many-jobs.ts';
 import { addAccounts } from './keys/accounts.ts';
 import { addKeys } from './keys/keys.ts';
 import { addMachines } from './machines/machines.ts';
@@ -26,8 +27,8 @@ import { addVolumes } from './volumes/volumes.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
-  addJobs, addEndpoints, addWhy, addTimes, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods, addVolumes, addRegistryAuths,
-  addKeys, addAccounts, addUsage, addAudit,
+  addJobs, addManyJobs, addEndpoints, addWhy, addTimes, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods, addVolumes,
+  addRegistryAuths, addKeys, addAccounts, addUsage, addAudit,
 ];
 
 const HELP = `

@@ -9,7 +9,7 @@ import type { Sessions } from './session.ts';
 
 const PREFIX = '/console/api';
 const REST = /^\/v1\/(endpoints|templates|pods|networkvolumes|containerregistryauth|billing)(\/[A-Za-z0-9_/-]*)?(\?[^#]*)?$/;
-const QUEUE = /^\/v2\/[A-Za-z0-9_-]+\/(run|health|purge-queue|(status|stream|cancel|retry)\/[A-Za-z0-9_-]+)$|^\/v2\/[A-Za-z0-9_-]+\/requests(\?[^#]*)?$/;
+const QUEUE = /^\/v2\/[A-Za-z0-9_-]+\/(run|health|purge-queue|(status|stream|cancel|retry)\/[A-Za-z0-9_-]+|(requests|jobs\/(cancel|retry))(\?[^#]*)?)$/;
 
 /** The path by which a request is answered; it may get a key on the way. Runs before anything else looks at the request. */
 export function surfacePath(request: IncomingMessage, sessions: Sessions): string {

@@ -1,6 +1,7 @@
 /** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type {
+  CancelJobsRequest, CancelJobsResponse, RetryJobsRequest, RetryJobsResponse,
   GetHealthResponse, GetJobLogRequest, GetJobLogResponse, JobServiceExplainResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse,
   ReadChunksRequest, ReadChunksResponse, SubmitJobRequest, WaitJobRequest,
 } from '../../proto/gen/slipway/v1/job_service.ts';
@@ -65,6 +66,16 @@ export class PipelinedJobs {
   async retry(apiKey: string, endpointId: string, jobId: string): Promise<Job> {
     const response = await this.#unary.call((client) => client.retryJob, { endpointId, jobId }, { apiKey, repeatable: false });
     return present(response.job);
+  }
+
+  /** Cancels the next jobs that a filter finds. Repeating it does no harm. */
+  cancelMany(apiKey: string, request: CancelJobsRequest): Promise<CancelJobsResponse> {
+    return this.#unary.call((client) => client.cancelJobs, request, { apiKey, repeatable: true });
+  }
+
+  /** Queues the next of them again, the same way. */
+  retryMany(apiKey: string, request: RetryJobsRequest): Promise<RetryJobsResponse> {
+    return this.#unary.call((client) => client.retryJobs, request, { apiKey, repeatable: true });
   }
 
   /** Removes queued jobs. Not repeatable: the second answer would hide what the first removed. */

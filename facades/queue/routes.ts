@@ -8,6 +8,7 @@ import { cancel } from './cancel.ts';
 import { explainEndpoint, explainJob } from './explain.ts';
 import { health } from './health.ts';
 import { logs } from './logs.ts';
+import { cancelJobs, retryJobs } from './many-jobs.ts';
 import { metrics } from './metrics.ts';
 import { purgeQueue } from './purge-queue.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
@@ -38,6 +39,8 @@ const ROUTES: readonly QueueRoute[] = [
   { method: ['GET', 'POST'], path: '/stream/:jobId', operation: 'stream', handler: stream },
   { method: ['POST'], path: '/cancel/:jobId', operation: 'cancel', write: true, handler: cancel },
   { method: ['POST'], path: '/retry/:jobId', operation: 'retry', write: true, handler: retry },
+  { method: ['POST'], path: '/jobs/cancel', operation: 'cancel', write: true, handler: cancelJobs },
+  { method: ['POST'], path: '/jobs/retry', operation: 'retry', write: true, handler: retryJobs },
   { method: ['POST'], path: '/purge-queue', operation: 'purge-queue', write: true, handler: purgeQueue },
   { method: ['GET', 'HEAD'], path: '/health', operation: 'health', handler: health },
   { method: ['GET'], path: '/explain', operation: 'requests', handler: explainEndpoint },

@@ -180,6 +180,14 @@ const QUERIES = [
     ['unknown stream format', 'stream/{job}?format=xml'], ['stream wait a word', 'stream/{job}?wait=long'],
     ['status-sync wait a word', 'status-sync/{job}?wait=long'],
   ], (path) => ({ method: 'GET', path: `/v2/{endpoint}/${path}`, ...invalid('invalid_request') })),
+  ...named<string>([
+    ['cancel what has ended', 'cancel?status=COMPLETED'], ['retry what was cancelled', 'retry?status=CANCELLED'],
+    ['cancel an unknown state', 'cancel?status=RUNNING'],
+    ['cancel no jobs at a time', 'cancel?limit=0'], ['retry 1,001 jobs at a time', 'retry?limit=1001'], ['cancel by a cursor of nobody', 'cancel?cursor=MTIz'],
+    ['retry by a cursor twice', 'retry?cursor=a&cursor=b'], ['cancel from a word', 'cancel?submittedFrom=yesterday'],
+    ['retry from after until', 'retry?submittedFrom=now-1h&submittedUntil=now-2h'],
+    ['cancel what was before 1970', 'cancel?submittedUntil=1969-12-31T23:59:59Z'],
+  ], (path) => ({ method: 'POST', path: `/v2/{endpoint}/jobs/${path}`, body: '', ...invalid('invalid_request') })),
 ];
 
 /** Things that do not exist, or not for this caller. */
@@ -211,6 +219,7 @@ const IDS = [
     ['endpoint of another account, status of its job', ['GET', '/v2/{otherEndpoint}/status/{otherJob}']],
     ['endpoint of another account, purge', ['POST', '/v2/{otherEndpoint}/purge-queue']],
     ['endpoint of another account, health', ['GET', '/v2/{otherEndpoint}/health']],
+    ['endpoint of another account, cancel many', ['POST', '/v2/{otherEndpoint}/jobs/cancel']],
     ['endpoint id with NUL', ['POST', '/v2/%00/run']],
     ['endpoint id with a slash', ['POST', '/v2/a%2fb/run']],
     ['endpoint id of 900 characters', ['POST', `/v2/${'e'.repeat(900)}/run`]],
@@ -233,6 +242,7 @@ const ROUTES = [
     ['GET /run', ['GET', RUN]], ['PUT /run', ['PUT', RUN]], ['DELETE /status', ['DELETE', '/v2/{endpoint}/status/{job}']],
     ['PATCH /status', ['PATCH', '/v2/{endpoint}/status/{job}']], ['GET /cancel', ['GET', '/v2/{endpoint}/cancel/{job}']],
     ['GET /retry', ['GET', '/v2/{endpoint}/retry/{job}']], ['GET /purge-queue', ['GET', '/v2/{endpoint}/purge-queue']],
+    ['GET /jobs/cancel', ['GET', '/v2/{endpoint}/jobs/cancel']],
     ['POST /health', ['POST', '/v2/{endpoint}/health']], ['POST /requests', ['POST', '/v2/{endpoint}/requests']],
     ['POST /', ['POST', '/']],
   ], ([method, path]) => ({ method, path, status: 405, code: 'method_not_allowed' })),

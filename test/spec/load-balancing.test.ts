@@ -95,8 +95,11 @@ t.test('the host form carries every path, those of the queue too', async (t) => 
   t.match(answer, { url: '/run/status/x?q=1', method: 'POST' });
 });
 
-t.test('/explain and /times of it are its workers\' own', async (t) => {
+t.test('/explain, /times and /jobs/… of it are its workers\' own', async (t) => {
   for (const path of ['/explain', '/explain/x?y=1', '/times', '/times?since=1h']) t.match(await shown(at(endpointId, path)), { method: 'GET', url: path });
+  for (const path of ['/jobs/cancel', '/jobs/retry?status=x', '/jobs/new']) {
+    t.match(await shown(at(endpointId, path, { method: 'POST', body: '{}' })), { method: 'POST', url: path });
+  }
 });
 
 t.test('queue operations on it, and its paths on a queue-based endpoint, say what is wrong', async (t) => {

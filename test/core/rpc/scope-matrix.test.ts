@@ -240,6 +240,8 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/ReadChunks', 'jobs: read', onJob()],
   ['JobService/CancelJob', 'jobs: change', onJob()],
   ['JobService/RetryJob', 'jobs: change', onJob()],
+  ['JobService/CancelJobs', 'jobs: change', () => about(served, { endpointId: served, submittedUntil: new Date(1_000) })],
+  ['JobService/RetryJobs', 'jobs: change', () => about(served, { endpointId: served, submittedUntil: new Date(1_000) })],
   ['JobService/PurgeQueue', 'jobs: change', () => about(served, { endpointId: served })],
   ['JobService/ListJobs', 'jobs: read', () => about(served, { endpointId: served, limit: 1 })],
   ['JobService/Explain', 'jobs: read', onJob()],

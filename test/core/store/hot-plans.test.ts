@@ -62,10 +62,40 @@ async function useAll(stores: Stores, count: number, measure: (name: string, wor
   await measure('find expired leases', () => attempts.expiredLeases(count));
   await measure('find endpoints that are gone', () => deletions.endpointsGone(count));
   await measure('cancel', () => jobs.cancel(keys[0]!));
+  await retryMany(stores, count, measure);
+  await cancelMany(stores, count, measure);
   await measure('time out', () => deadlines.timeOut(count));
   await measure('record outcomes', () => outcomes.record(keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
   await useOne(stores, measure);
   await measure('reap', () => deletions.reapExpired(count));
+}
+
+/** Those that have just failed. */
+async function retryMany(stores: Stores, count: number, measure: Parameters<typeof useAll>[2]): Promise<void> {
+  const { jobs, submissions, outcomes } = stores;
+  await submissions.insert(placements(count), randomUUID());
+  const keys = (await claim(stores, count)).map(({ job }) => job);
+  const failed = settle('FAILED', { retryLimit: 0, retryHandlerErrors: false });
+  await outcomes.record(keys.map((key) => ({ ...key, settlement: failed, output: undefined, error: 'why' })));
+  const walk = await jobs.beginWalk({ endpointId: ENDPOINT, move: 'retry', states: ['FAILED', 'TIMED_OUT'], submitted: undefined });
+  await measure('look for failed jobs', () => jobs.nextMatches(walk, count));
+  await measure('look for jobs that timed out', () => jobs.nextMatches({ ...walk, part: 1 }, count));
+  const [one, ...matches] = await jobs.nextMatches(walk, count);
+  await measure('retry', () => jobs.retry({ endpointId: ENDPOINT, jobId: one!.jobId }), 1);
+  await measure('retry many', async () => {
+    if ((await jobs.retryMatching(walk, matches)).length !== count - 1) throw new Error('not all were queued again');
+  });
+}
+
+/** Those that were retried, which are at the end of the queue; and some that run. */
+async function cancelMany({ jobs }: Stores, count: number, measure: Parameters<typeof useAll>[2]): Promise<void> {
+  const walk = await jobs.beginWalk({ endpointId: ENDPOINT, move: 'cancel', states: ['IN_QUEUE', 'IN_PROGRESS'], submitted: undefined });
+  await measure('look for jobs to cancel', () => jobs.nextMatches(walk, count));
+  const matches = await jobs.nextMatches(walk, count);
+  await measure('cancel many', async () => {
+    if ((await jobs.cancelMatching(walk, matches)).length !== count) throw new Error('not all were cancelled');
+  });
+  await measure('look for running jobs to cancel', () => jobs.nextMatches({ ...walk, part: 2 }, count));
 }
 
 /** Streams that nobody has read yet, that were read before, and from a place of the reader's own. */

@@ -83,3 +83,29 @@ t.test('jobs: those that wait in hand, and ends of attempts', async (t) => {
     () => second!.stores.outcomes.record(entries.splice(0, 2)),
   ]));
 });
+
+t.test('jobs: many that are cancelled or queued again, and those that wait in hand', async (t) => {
+  const endpointId = await engines.endpoint();
+  for (let i = 0; i < COUNT; i += 1) await engines.engine.calls.submit(submission(endpointId));
+  const claimed = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, COUNT));
+  const walkOf = (move: 'cancel' | 'retry') => first!.stores.jobs.beginWalk({
+    endpointId, move, states: move === 'cancel' ? ['IN_QUEUE', 'IN_PROGRESS'] : ['FAILED', 'TIMED_OUT'], submitted: undefined,
+  });
+  const some = (nextPosition: number) => shuffled(claimed).slice(0, COUNT / 2).map(({ jobId }) => ({ jobId, position: 1, nextPosition }));
+  let moved = 0;
+  const change = (stores: typeof engines.stores) => async (): Promise<void> => {
+    moved += (await stores.jobs.cancelMatching({ ...await walkOf('cancel'), range: { low: 0, high: 1e9 } }, some(0))).length;
+    moved += (await stores.jobs.retryMatching({ ...await walkOf('retry'), range: { low: 0, high: 1e9 } }, some(1_000))).length;
+  };
+  /** What was cancelled runs or has failed again. */
+  const again = (): Promise<unknown> => sql`
+    WITH l AS (
+      SELECT id, CASE WHEN right(id, 4) < '8000' THEN 'FAILED' ELSE 'IN_PROGRESS' END AS state FROM job
+      WHERE endpoint_id = ${endpointId} ORDER BY id FOR UPDATE
+    )
+    UPDATE job j SET state = l.state, machine_id = ${machineId}, worker_id = 'worker', attempt = 1, started_at = now(),
+      execution_deadline_at = CASE WHEN l.state = 'IN_PROGRESS' THEN now() + interval '1 h' END, finished_at = CASE WHEN l.state = 'FAILED' THEN now() END
+    FROM l WHERE j.endpoint_id = ${endpointId} AND j.id = l.id`;
+  await t.resolves(together([change(first!.stores), change(second!.stores), () => first!.stores.attempts.postpone(shuffled(claimed)), again]));
+  t.ok(moved > COUNT, `${moved} were moved`);
+});

@@ -21,6 +21,7 @@ import { jobPages } from './job-pages.ts';
 import { filterPages } from './filter-pages.ts';
 import { keyboardPages } from './keyboard-pages.ts';
 import { listPages } from './list-pages.ts';
+import { manyJobsPages } from './many-jobs-pages.ts';
 import { nastyPages } from './nasty-pages.ts';
 import { podPages } from './pod-pages.ts';
 import { tryPages } from './try-pages.ts';
@@ -258,6 +259,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   listPages(t, parts);
   tryPages(t, parts);
   jobPages(t, parts);
+  manyJobsPages(t, parts);
   nastyPages(t, parts);
   everyPage(t, parts);
 

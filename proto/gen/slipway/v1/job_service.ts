@@ -404,6 +404,74 @@ export interface RetryJobResponse {
   job: Job | undefined;
 }
 
+/** Jobs to cancel. */
+export interface CancelJobsRequest {
+  /** The endpoint. */
+  endpointId: string;
+  /** Only jobs in these states when their turn comes, of IN_QUEUE and IN_PROGRESS. Empty: both. */
+  states: JobState[];
+  /** Only jobs that were submitted at or after this time, as ListJobs has it. Absent: from the first. */
+  submittedFrom?:
+    | Date
+    | undefined;
+  /** Only those from before this time, which must be after submitted_from. Absent: all that are there at the first call. */
+  submittedUntil?:
+    | Date
+    | undefined;
+  /** Jobs to look at in this call, 1 to 1,000. Default 1,000. */
+  limit: number;
+  /** `next_cursor` of the call before: it has the filter of the first one, and the fields 2 to 4 count for nothing. Empty: the first call. */
+  cursor: string;
+}
+
+/** Jobs that were found and not changed, because somebody was first. */
+export interface JobsLeft {
+  /** The state they were in then. UNSPECIFIED: they are no more. */
+  state: JobState;
+  /** How many, from 1. */
+  count: number;
+}
+
+/** What one call came to. */
+export interface CancelJobsResponse {
+  /** Jobs that were cancelled. */
+  done: number;
+  /** Those that were not, each state once. */
+  left: JobsLeft[];
+  /** For the next call. Empty: none is left that matches. */
+  nextCursor: string;
+}
+
+/** Jobs to queue again. */
+export interface RetryJobsRequest {
+  /** The endpoint. */
+  endpointId: string;
+  /** Only jobs in these states when their turn comes, of FAILED and TIMED_OUT. Empty: both. */
+  states: JobState[];
+  /** Only jobs that were submitted at or after this time, as ListJobs has it. Absent: from the first. */
+  submittedFrom?:
+    | Date
+    | undefined;
+  /** Only those from before this time, which must be after submitted_from. Absent: all that are there at the first call. */
+  submittedUntil?:
+    | Date
+    | undefined;
+  /** Jobs to look at in this call, 1 to 1,000. Default 1,000. */
+  limit: number;
+  /** `next_cursor` of the call before: it has the filter of the first one, and the fields 2 to 4 count for nothing. Empty: the first call. */
+  cursor: string;
+}
+
+/** What one call came to. */
+export interface RetryJobsResponse {
+  /** Jobs that were queued again. */
+  done: number;
+  /** Those that were not, each state once. */
+  left: JobsLeft[];
+  /** For the next call. Empty: none is left that matches. */
+  nextCursor: string;
+}
+
 /** A queue to empty. */
 export interface PurgeQueueRequest {
   /** The endpoint. */
@@ -2863,6 +2931,489 @@ export const RetryJobResponse: MessageFns<RetryJobResponse> = {
   },
 };
 
+function createBaseCancelJobsRequest(): CancelJobsRequest {
+  return { endpointId: "", states: [], submittedFrom: undefined, submittedUntil: undefined, limit: 0, cursor: "" };
+}
+
+export const CancelJobsRequest: MessageFns<CancelJobsRequest> = {
+  encode(message: CancelJobsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.states.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.states) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    if (message.submittedFrom !== undefined) {
+      Timestamp.encode(toTimestamp(message.submittedFrom), writer.uint32(26).fork()).join();
+    }
+    if (message.submittedUntil !== undefined) {
+      Timestamp.encode(toTimestamp(message.submittedUntil), writer.uint32(34).fork()).join();
+    }
+    if (message.limit !== 0) {
+      writer.uint32(40).int32(message.limit);
+    }
+    if (message.cursor !== "") {
+      writer.uint32(50).string(message.cursor);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CancelJobsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCancelJobsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.states.push(reader.int32() as any);
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.states.push(reader.int32() as any);
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.submittedFrom = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.submittedUntil = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.cursor = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CancelJobsRequest>): CancelJobsRequest {
+    return CancelJobsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CancelJobsRequest>): CancelJobsRequest {
+    const message = createBaseCancelJobsRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.states = object.states?.map((e) => e) || [];
+    message.submittedFrom = object.submittedFrom ?? undefined;
+    message.submittedUntil = object.submittedUntil ?? undefined;
+    message.limit = object.limit ?? 0;
+    message.cursor = object.cursor ?? "";
+    return message;
+  },
+};
+
+function createBaseJobsLeft(): JobsLeft {
+  return { state: 0, count: 0 };
+}
+
+export const JobsLeft: MessageFns<JobsLeft> = {
+  encode(message: JobsLeft, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.state !== 0) {
+      writer.uint32(8).int32(message.state);
+    }
+    if (message.count !== 0) {
+      writer.uint32(16).int32(message.count);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobsLeft {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobsLeft();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobsLeft>): JobsLeft {
+    return JobsLeft.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobsLeft>): JobsLeft {
+    const message = createBaseJobsLeft();
+    message.state = object.state ?? 0;
+    message.count = object.count ?? 0;
+    return message;
+  },
+};
+
+function createBaseCancelJobsResponse(): CancelJobsResponse {
+  return { done: 0, left: [], nextCursor: "" };
+}
+
+export const CancelJobsResponse: MessageFns<CancelJobsResponse> = {
+  encode(message: CancelJobsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.done !== 0) {
+      writer.uint32(8).int32(message.done);
+    }
+    for (const v of message.left) {
+      JobsLeft.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.nextCursor !== "") {
+      writer.uint32(26).string(message.nextCursor);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CancelJobsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCancelJobsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.done = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.left.push(JobsLeft.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.nextCursor = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CancelJobsResponse>): CancelJobsResponse {
+    return CancelJobsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CancelJobsResponse>): CancelJobsResponse {
+    const message = createBaseCancelJobsResponse();
+    message.done = object.done ?? 0;
+    message.left = object.left?.map((e) => JobsLeft.fromPartial(e)) || [];
+    message.nextCursor = object.nextCursor ?? "";
+    return message;
+  },
+};
+
+function createBaseRetryJobsRequest(): RetryJobsRequest {
+  return { endpointId: "", states: [], submittedFrom: undefined, submittedUntil: undefined, limit: 0, cursor: "" };
+}
+
+export const RetryJobsRequest: MessageFns<RetryJobsRequest> = {
+  encode(message: RetryJobsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.states.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.states) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    if (message.submittedFrom !== undefined) {
+      Timestamp.encode(toTimestamp(message.submittedFrom), writer.uint32(26).fork()).join();
+    }
+    if (message.submittedUntil !== undefined) {
+      Timestamp.encode(toTimestamp(message.submittedUntil), writer.uint32(34).fork()).join();
+    }
+    if (message.limit !== 0) {
+      writer.uint32(40).int32(message.limit);
+    }
+    if (message.cursor !== "") {
+      writer.uint32(50).string(message.cursor);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RetryJobsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRetryJobsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.states.push(reader.int32() as any);
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.states.push(reader.int32() as any);
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.submittedFrom = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.submittedUntil = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.cursor = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RetryJobsRequest>): RetryJobsRequest {
+    return RetryJobsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RetryJobsRequest>): RetryJobsRequest {
+    const message = createBaseRetryJobsRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.states = object.states?.map((e) => e) || [];
+    message.submittedFrom = object.submittedFrom ?? undefined;
+    message.submittedUntil = object.submittedUntil ?? undefined;
+    message.limit = object.limit ?? 0;
+    message.cursor = object.cursor ?? "";
+    return message;
+  },
+};
+
+function createBaseRetryJobsResponse(): RetryJobsResponse {
+  return { done: 0, left: [], nextCursor: "" };
+}
+
+export const RetryJobsResponse: MessageFns<RetryJobsResponse> = {
+  encode(message: RetryJobsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.done !== 0) {
+      writer.uint32(8).int32(message.done);
+    }
+    for (const v of message.left) {
+      JobsLeft.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.nextCursor !== "") {
+      writer.uint32(26).string(message.nextCursor);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RetryJobsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRetryJobsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.done = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.left.push(JobsLeft.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.nextCursor = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RetryJobsResponse>): RetryJobsResponse {
+    return RetryJobsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RetryJobsResponse>): RetryJobsResponse {
+    const message = createBaseRetryJobsResponse();
+    message.done = object.done ?? 0;
+    message.left = object.left?.map((e) => JobsLeft.fromPartial(e)) || [];
+    message.nextCursor = object.nextCursor ?? "";
+    return message;
+  },
+};
+
 function createBasePurgeQueueRequest(): PurgeQueueRequest {
   return { endpointId: "" };
 }
@@ -3841,6 +4392,34 @@ export const JobServiceService = {
     responseSerialize: (value: RetryJobResponse): Buffer => Buffer.from(RetryJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RetryJobResponse => RetryJobResponse.decode(value),
   },
+  /**
+   * Cancels all jobs that a filter finds, as CancelJob does each, up to 1,000 in a call: call again with `next_cursor` until it is empty. Which jobs are meant
+   * is fixed by the first call: what is submitted later is left. Calling again with the same cursor, or from the beginning, does no harm, and nothing is done
+   * twice; what a call did whose answer was lost is in no other answer's numbers. INVALID_ARGUMENT: a state that is not to be cancelled, a time or limit out of
+   * range, a cursor that no such call gave. RESOURCE_EXHAUSTED: the account has as many such calls under way as it may at once.
+   */
+  cancelJobs: {
+    path: "/slipway.v1.JobService/CancelJobs" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CancelJobsRequest): Buffer => Buffer.from(CancelJobsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CancelJobsRequest => CancelJobsRequest.decode(value),
+    responseSerialize: (value: CancelJobsResponse): Buffer => Buffer.from(CancelJobsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CancelJobsResponse => CancelJobsResponse.decode(value),
+  },
+  /**
+   * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
+   * that end after the first call are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   */
+  retryJobs: {
+    path: "/slipway.v1.JobService/RetryJobs" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RetryJobsRequest): Buffer => Buffer.from(RetryJobsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RetryJobsRequest => RetryJobsRequest.decode(value),
+    responseSerialize: (value: RetryJobsResponse): Buffer => Buffer.from(RetryJobsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RetryJobsResponse => RetryJobsResponse.decode(value),
+  },
   /** Removes all queued jobs of an endpoint; running ones go on. */
   purgeQueue: {
     path: "/slipway.v1.JobService/PurgeQueue" as const,
@@ -3957,6 +4536,18 @@ export interface JobServiceServer extends UntypedServiceImplementation {
    * state.
    */
   retryJob: handleUnaryCall<RetryJobRequest, RetryJobResponse>;
+  /**
+   * Cancels all jobs that a filter finds, as CancelJob does each, up to 1,000 in a call: call again with `next_cursor` until it is empty. Which jobs are meant
+   * is fixed by the first call: what is submitted later is left. Calling again with the same cursor, or from the beginning, does no harm, and nothing is done
+   * twice; what a call did whose answer was lost is in no other answer's numbers. INVALID_ARGUMENT: a state that is not to be cancelled, a time or limit out of
+   * range, a cursor that no such call gave. RESOURCE_EXHAUSTED: the account has as many such calls under way as it may at once.
+   */
+  cancelJobs: handleUnaryCall<CancelJobsRequest, CancelJobsResponse>;
+  /**
+   * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
+   * that end after the first call are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   */
+  retryJobs: handleUnaryCall<RetryJobsRequest, RetryJobsResponse>;
   /** Removes all queued jobs of an endpoint; running ones go on. */
   purgeQueue: handleUnaryCall<PurgeQueueRequest, PurgeQueueResponse>;
   /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
@@ -4110,6 +4701,46 @@ export interface JobServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RetryJobResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Cancels all jobs that a filter finds, as CancelJob does each, up to 1,000 in a call: call again with `next_cursor` until it is empty. Which jobs are meant
+   * is fixed by the first call: what is submitted later is left. Calling again with the same cursor, or from the beginning, does no harm, and nothing is done
+   * twice; what a call did whose answer was lost is in no other answer's numbers. INVALID_ARGUMENT: a state that is not to be cancelled, a time or limit out of
+   * range, a cursor that no such call gave. RESOURCE_EXHAUSTED: the account has as many such calls under way as it may at once.
+   */
+  cancelJobs(
+    request: CancelJobsRequest,
+    callback: (error: ServiceError | null, response: CancelJobsResponse) => void,
+  ): ClientUnaryCall;
+  cancelJobs(
+    request: CancelJobsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CancelJobsResponse) => void,
+  ): ClientUnaryCall;
+  cancelJobs(
+    request: CancelJobsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CancelJobsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
+   * that end after the first call are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   */
+  retryJobs(
+    request: RetryJobsRequest,
+    callback: (error: ServiceError | null, response: RetryJobsResponse) => void,
+  ): ClientUnaryCall;
+  retryJobs(
+    request: RetryJobsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RetryJobsResponse) => void,
+  ): ClientUnaryCall;
+  retryJobs(
+    request: RetryJobsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RetryJobsResponse) => void,
   ): ClientUnaryCall;
   /** Removes all queued jobs of an endpoint; running ones go on. */
   purgeQueue(

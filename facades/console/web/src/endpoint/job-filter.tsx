@@ -1,7 +1,7 @@
 /** Which jobs of an endpoint are listed. It stands in the address, so that a link shows the same. */
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { localTime, ZONE } from '../words.ts';
+import { localTime, moment, ZONE } from '../words.ts';
 import { STATES } from './job-list.ts';
 import type { JobOrder, Submitted } from './job-list.ts';
 
@@ -31,6 +31,14 @@ export function useJobFilter(): JobFilter {
   }, { replace: true });
   const submitted = { from: of('from'), until: of('until') };
   return { status: of('status'), order: (of('order') || 'newest') as JobOrder, submitted, key: query.toString(), set };
+}
+
+/** When its jobs were submitted, as the end of a sentence; empty: whenever. */
+export function timesText({ from, until }: Submitted): string {
+  const text = (time: string): string => (Number.isNaN(Date.parse(time)) ? time : moment(Date.parse(time)));
+  const last = LAST.find(([value]) => value === from);
+  const parts = last && until === '' ? [last[1]] : [from && `from ${text(from)} on`, until && `until ${text(until)}`].filter((part) => part !== '');
+  return parts.length === 0 ? '' : `, submitted ${parts.join(', ')}`;
 }
 
 /** Its fields. */

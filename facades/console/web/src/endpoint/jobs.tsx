@@ -12,6 +12,7 @@ import { FilterFields, useJobFilter } from './job-filter.tsx';
 import { listJobs } from './job-list.ts';
 import type { JobOrder } from './job-list.ts';
 import { JobRows } from './job-rows.tsx';
+import { ManyJobs } from './many-jobs.tsx';
 
 /** How one goes to the pages before and after. */
 const WAYS: Readonly<Partial<Record<JobOrder, readonly [back: string, on: string]>>> = { newest: ['Newer', 'Older'], oldest: ['Older', 'Newer'] };
@@ -40,6 +41,7 @@ export function Jobs({ id }: { id: string }) {
         <button type="button" onClick={() => void refetch()} disabled={isFetching}>Look again</button>
         <Find id={id} />
         <Purge id={id} />
+        {mayChoose && <ManyJobs id={id} filter={filter} onDone={done} />}
         {chosen.size > 0 && <CancelJobs id={id} jobs={[...chosen]} onDone={done} />}
         <span ref={result} role="status" tabIndex={-1} className="hint">{told}</span>
       </div>

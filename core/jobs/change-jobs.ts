@@ -1,0 +1,117 @@
+/** Cancels all jobs that a filter finds, or queues them again: by the rules for a single one, but some hundred in a statement, and so many in a call. */
+import { invalid } from '../domain/fields.ts';
+import { statesBefore } from '../domain/job-state.ts';
+import type { JobState } from '../domain/job-state.ts';
+import type { Job, JobKey } from '../domain/job.ts';
+import type { CoreEvents } from '../events/core-events.ts';
+import { walkOn } from '../store/job-walk.ts';
+import type { JobWalk, Match, WalkedJobs } from '../store/job-walk.ts';
+import type { Stores } from '../store/storage.ts';
+import { checkTimes } from './list-jobs.ts';
+import type { QueueCursors } from './queue-cursors.ts';
+import type { QueueGate } from './queue-gate.ts';
+
+/** What it needs. */
+export interface ChangeJobsOptions {
+  stores: Pick<Stores, 'jobs'>;
+  events: CoreEvents;
+  cursors: QueueCursors;
+  gate: QueueGate;
+  onFinal(job: Job): void;
+}
+
+/** Which jobs, or where to go on with those of a call before. */
+export type ChangeRequest = (WalkedJobs | JobWalk) & {
+  /** Jobs to look at; 0 is the most there may be. */
+  limit: number;
+};
+
+/** What a call came to. */
+export interface JobsChanged {
+  done: number;
+  /** Those that matched and were not changed, by the state they have; undefined: they are no more. */
+  left: Map<JobState | undefined, number>;
+  /** Where to go on. Undefined: no job is left that matches. */
+  next: JobWalk | undefined;
+}
+
+/** Jobs that a call looks at: a few hundred milliseconds. */
+export const CHANGED_MAX = 1_000;
+/** Jobs of one statement: what they lock, the tally of their endpoint above all, is free again after some ten milliseconds. */
+const BATCH_ITEMS_MAX = 250;
+
+export class ChangeJobs {
+  readonly #options: ChangeJobsOptions;
+
+  constructor(options: ChangeJobsOptions) {
+    this.#options = options;
+  }
+
+  /** Changes the next of them. INVALID_REQUEST: a state that the move cannot leave, or a limit or a time out of range. */
+  async change({ limit, ...wanted }: ChangeRequest): Promise<JobsChanged> {
+    if (!Number.isInteger(limit) || limit < 0 || limit > CHANGED_MAX) throw invalid(`limit must be from 1 to ${CHANGED_MAX}`);
+    const { jobs } = this.#options.stores;
+    const changed: JobsChanged = { done: 0, left: new Map(), next: 'range' in wanted ? wanted : await jobs.beginWalk(checked(wanted)) };
+    for (let room = limit || CHANGED_MAX; room > 0 && changed.next;) {
+      const walk: JobWalk = changed.next;
+      const asked = Math.min(room, BATCH_ITEMS_MAX);
+      const matches = await jobs.nextMatches(walk, asked);
+      const moved = matches.length === 0 ? [] : await this.#move(walk, matches);
+      if (moved.length < matches.length) await this.#count(changed.left, walk.endpointId, matches, moved);
+      changed.done += moved.length;
+      changed.next = walkOn(walk, matches, asked, moved.length);
+      room -= matches.length;
+    }
+    return changed;
+  }
+
+  #move(walk: JobWalk, matches: readonly Match[]): Promise<Job[]> {
+    return walk.move === 'cancel' ? this.#cancel(walk, matches) : this.#retry(walk, matches);
+  }
+
+  async #cancel(walk: JobWalk, matches: readonly Match[]): Promise<Job[]> {
+    const { stores, events, gate, onFinal } = this.#options;
+    const { endpointId } = walk;
+    const cancelled = await stores.jobs.cancelMatching(walk, matches);
+    // The queue may be far shorter: it is counted again before anything is refused.
+    gate.forget(endpointId);
+    for (const { job } of cancelled) onFinal(job);
+    events.emit('settled', cancelled.map(({ job }) => ({ endpointId, jobId: job.id })));
+    events.emit('stop', cancelled.flatMap(({ job, machineId }) => (
+      machineId === undefined ? [] : [{ endpointId, jobId: job.id, attempt: job.attempt, machineId, reason: 'cancelled' }])));
+    return cancelled.map(({ job }) => job);
+  }
+
+  async #retry(walk: JobWalk, matches: readonly Match[]): Promise<Job[]> {
+    const { stores, events, cursors, gate } = this.#options;
+    const { endpointId } = walk;
+    const queued = await stores.jobs.retryMatching(walk, matches);
+    if (queued.length > 0) {
+      cursors.queued(endpointId, Math.min(...queued.map(({ position }) => position)), queued.length);
+      gate.changed(endpointId, queued.length);
+      events.emit('queued', [endpointId]);
+    }
+    return queued.map(({ job }) => job);
+  }
+
+  /** What became of those that matched and were not moved. */
+  async #count(left: JobsChanged['left'], endpointId: string, matches: readonly Match[], moved: readonly Job[]): Promise<void> {
+    const ids = new Set(moved.map(({ id }) => id));
+    const keys: JobKey[] = matches.filter(({ jobId }) => !ids.has(jobId)).map(({ jobId }) => ({ endpointId, jobId }));
+    const found = await this.#options.stores.jobs.read(keys, keys.map(() => 0));
+    const count = (state: JobState | undefined, more: number): void => { if (more > 0) left.set(state, (left.get(state) ?? 0) + more); };
+    for (const { job } of found) count(job.state, 1);
+    count(undefined, keys.length - found.length);
+  }
+}
+
+/** All states that the move may leave unless some are named. */
+function checked(wanted: WalkedJobs): WalkedJobs {
+  const { move, states, submitted } = wanted;
+  const known = statesBefore(move);
+  const other = states.find((state) => !known.includes(state));
+  const word = move === 'cancel' ? 'cancelled' : 'retried';
+  if (other !== undefined) throw invalid(`Jobs that are ${other} cannot be ${word}, only those that are ${known.join(' or ')}.`);
+  if (submitted) checkTimes(submitted);
+  return { ...wanted, states: states.length === 0 ? known : states };
+}

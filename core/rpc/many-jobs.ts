@@ -1,0 +1,53 @@
+/** CancelJobs and RetryJobs: check the key, change the next jobs that match, encode. */
+import { JobState as WireState } from '../../proto/gen/slipway/v1/job.ts';
+import type { CancelJobsRequest, CancelJobsResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { Access } from '../access/access.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { JobsChanged } from '../jobs/change-jobs.ts';
+import type { JobCalls } from '../jobs/job-engine.ts';
+import { SharedPlaces } from '../runtime/shared-places.ts';
+import type { WalkedJobs } from '../store/job-walk.ts';
+import { STATE_TO_WIRE, stateFromWire, submittedFromMessage } from './job-messages.ts';
+import { cursorOf, walkFrom } from './walk-cursor.ts';
+
+/** Calls under way at a replica, shared out among accounts: each is busy on one of the engine's connections for as long as it takes. */
+const CALLS_MAX = 4;
+
+export class ManyJobs {
+  readonly #calls: JobCalls;
+  readonly #access: Access;
+  readonly #places = new SharedPlaces(CALLS_MAX);
+
+  constructor({ calls, access }: { calls: JobCalls; access: Access }) {
+    this.#calls = calls;
+    this.#access = access;
+  }
+
+  /** Requests and answers of both calls are alike. RATE_LIMITED: the account has as many under way as there is room for. */
+  async change(move: WalkedJobs['move'], request: CancelJobsRequest, apiKey: string): Promise<CancelJobsResponse> {
+    const { endpointId, limit, cursor } = request;
+    const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+    const wanted = cursor === '' ? wantedOf(move, request) : walkFrom(cursor, endpointId, move);
+    if (!this.#places.enter(accountId)) {
+      throw new DomainError('RATE_LIMITED', 'As many calls that change many jobs are under way as there may be; try again when one of them has answered.');
+    }
+    try {
+      return answerOf(await this.#calls.change({ ...wanted, limit }));
+    } finally {
+      this.#places.leave(accountId);
+    }
+  }
+}
+
+function wantedOf(move: WalkedJobs['move'], request: CancelJobsRequest): WalkedJobs {
+  const states = request.states.map(stateFromWire).filter((state) => state !== undefined);
+  if (states.length < request.states.length) throw new DomainError('INVALID_REQUEST', 'states has one that is UNSPECIFIED; leave it out');
+  return { endpointId: request.endpointId, move, states, submitted: submittedFromMessage(request) };
+}
+
+function answerOf({ done, left, next }: JobsChanged): CancelJobsResponse {
+  return {
+    done, nextCursor: cursorOf(next),
+    left: [...left].map(([state, count]) => ({ state: state === undefined ? WireState.UNSPECIFIED : STATE_TO_WIRE[state], count })),
+  };
+}

@@ -1,0 +1,58 @@
+/** Where calls that change many jobs go on, as text: all that the next one needs, so that it may be another replica's. */
+import type { DomainError } from '../domain/errors.ts';
+import { invalid } from '../domain/fields.ts';
+import { statesBefore } from '../domain/job-state.ts';
+import type { JobState } from '../domain/job-state.ts';
+import { TIME_MS_MAX } from '../jobs/list-jobs.ts';
+import type { JobRange } from '../store/job-range.ts';
+import { partsOf } from '../store/job-walk.ts';
+import type { JobWalk } from '../store/job-walk.ts';
+
+const TEXT_LENGTH_MAX = 1_024;
+
+/** Empty: there is nothing to go on with. */
+export function cursorOf(walk: JobWalk | undefined): string {
+  if (!walk) return '';
+  const { endpointId, move, states, submitted, range, begunUs, part, left, hasMoved } = walk;
+  const { fromMs = null, untilMs = null } = submitted ?? {};
+  const place = [endpointId, move, states, fromMs, untilMs, range.low, range.high, begunUs, part, left.low, left.high, hasMoved];
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
+
+/** INVALID_REQUEST: no call of this kind for this endpoint gave it. Whoever makes one up changes other jobs of this endpoint than a filter would. */
+export function walkFrom(cursor: string, endpointId: string, move: JobWalk['move']): JobWalk {
+  const place = placeOf(cursor);
+  const [of, by, states, fromMs, untilMs, low, high, begunUs, part, leftLow, leftHigh, hasMoved] = place;
+  if (place.length !== 12 || of !== endpointId || by !== move || !areStates(states, move) || typeof hasMoved !== 'boolean') throw badCursor();
+  const times = [fromMs, untilMs].map((ms) => (ms === null ? undefined : numberIn(ms, TIME_MS_MAX)));
+  const range = (from: unknown, until: unknown): JobRange => ({ low: numberIn(from), high: numberIn(until) });
+  return {
+    endpointId, move, states, submitted: times.some((ms) => ms !== undefined) ? { fromMs: times[0], untilMs: times[1] } : undefined,
+    range: range(low, high), begunUs: numberIn(begunUs), part: numberIn(part, partsOf(states).length - 1), left: range(leftLow, leftHigh), hasMoved,
+  };
+}
+
+function placeOf(cursor: string): unknown[] {
+  const text = cursor.length <= TEXT_LENGTH_MAX && /^[\w-]+$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString() : '';
+  try {
+    const place = JSON.parse(text) as unknown;
+    if (Array.isArray(place)) return place;
+  } catch {
+    // Said below.
+  }
+  throw badCursor();
+}
+
+function areStates(states: unknown, move: JobWalk['move']): states is JobState[] {
+  const known: readonly unknown[] = statesBefore(move);
+  return Array.isArray(states) && states.length > 0 && states.length <= known.length && states.every((state) => known.includes(state));
+}
+
+function numberIn(value: unknown, max = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max) throw badCursor();
+  return value;
+}
+
+function badCursor(): DomainError {
+  return invalid('cursor is none that such a call for this endpoint gave; leave it out to begin');
+}

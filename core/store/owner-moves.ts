@@ -1,0 +1,41 @@
+/**
+ * What owners do to jobs, one or many: each a statement whose rows are the jobs that were moved. `which` says which rows of job j, from where it stands behind
+ * what is set: FROM, if anything else tells, and WHERE. Of several jobs it must tell in the order in which outcomes lock them (domain/job.ts, byJob).
+ */
+import type { Fragment, Sql } from './database.ts';
+import { rememberedOfUser } from './lost-attempt-rows.ts';
+import { isLive, jobColumns } from './rows.ts';
+import { talliedQueue } from './tally.ts';
+
+/** Cancels; machine_id is of those that ran. Earlier progress is removed as consequences.ts says. */
+export function cancelled(sql: Sql, which: Fragment): Fragment {
+  return sql`
+    WITH moved AS (
+      UPDATE job j SET state = 'CANCELLED', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
+        expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
+      ${which} AND ${isLive(sql)}
+      RETURNING ${jobColumns(sql)}, j.machine_id, j.low_priority
+    ), emptied AS (
+      INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m WHERE m.machine_id IS NOT NULL
+      ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = NULL, error = NULL
+    ), ${talliedQueue(sql, -1, sql`SELECT endpoint_id, low_priority FROM moved WHERE machine_id IS NULL`)}
+    SELECT * FROM moved`;
+}
+
+/** Queues again at a place of the queue. Output, chunks and stream place are removed; the attempt is remembered. */
+export function requeued(sql: Sql, position: Fragment, which: Fragment): Fragment {
+  return sql`
+    WITH moved AS (
+      UPDATE job j SET state = 'IN_QUEUE', position = ${position}, retries = 0, started_at = NULL, finished_at = NULL,
+        machine_id = NULL, worker_id = NULL, expires_at = j.ttl_deadline_at
+      ${which} AND ${isLive(sql)}
+      RETURNING ${jobColumns(sql)}, j.position, j.low_priority
+    ), ${rememberedOfUser(sql)}, outputs AS (
+      DELETE FROM job_output t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
+    ), chunks AS (
+      DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
+    ), cursors AS (
+      DELETE FROM stream_cursor t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
+    ), ${talliedQueue(sql, 1, sql`SELECT endpoint_id, low_priority FROM moved`)}
+    SELECT * FROM moved`;
+}
