@@ -152,9 +152,9 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const logs = { machines: context.machines, logs: dispatch.logs, transport, clock };
   const checks = new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock });
   const jobCalls = { calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, checks, tracing: parts.tracing };
-  const jobs = createJobHandlers({ ...jobCalls, clock, logger });
-  const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new PageBudget(budgets), logger };
+  const jobs = createJobHandlers({ ...jobCalls, lists, clock, logger });
+  const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const problems = new Problems({ stores, cannotRun: context.cannotRun, refusals: parts.refusals, clock });
   const rate = new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger });
   const server = new RpcServer({

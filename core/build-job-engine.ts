@@ -20,6 +20,7 @@ import type { CannotRunReader } from './jobs/count-jobs.ts';
 import { DeleteJobs } from './jobs/delete-jobs.ts';
 import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
 import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
+import { JobErrors } from './jobs/job-errors.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { DutyBoard } from './events/duty-board.ts';
 import type { EngineMeter } from './jobs/engine-meter.ts';
@@ -137,6 +138,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   const changes = new ChangeJobs(shared);
   const webhooks = new RedriveWebhook(shared);
   const lists = new ListJobs(shared.stores);
+  const errors = new JobErrors(shared);
   const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
   return {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
@@ -150,6 +152,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     change: (request) => changes.change(request),
     purge: (endpointId) => deletes.purge(endpointId),
     list: (endpointId, page) => lists.list(endpointId, page),
+    errors: (endpointId, request) => errors.list(endpointId, request),
     health: (endpointId) => counts.count(endpointId),
     webhooks: (key) => webhooks.list(key),
     redriveWebhook: (key) => webhooks.redrive(key),

@@ -26,20 +26,26 @@ const MACHINES_MAX = 100;
 /** Explains machines for whoever asks. */
 export function explainMachines(machines: readonly PlacementMachine[], asked: PlacementRequest, operator: boolean): MachineExplanation[] {
   const request = onMachines(machines, asked);
-  const answers = machines.map((machine) => ({ machine, refusal: machineRefusal(machine, request) }));
-  if (operator) {
-    return answers.slice(0, MACHINES_MAX).map(({ machine, refusal }) => {
-      const who = { name: machine.name, count: 1 };
-      const last = machine.crashes?.comesLast ? `${FITS.reason}, after all others: ${crashText(machine.crashes)}` : FITS.reason;
-      if (!refusal) return { ...who, ...FITS, reason: last };
-      return { ...who, fits: false, refusedBy: refusal.kind, reason: refusal.text, change: change(refusal, request, machine) };
-    });
-  }
+  if (operator) return machines.slice(0, MACHINES_MAX).map((machine) => explainOne(machine, request));
+  const answers = machines.map((machine) => ({ refusal: machineRefusal(machine, request) }));
   const groups = Map.groupBy(answers, ({ refusal }) => refusal?.kind ?? '');
   return [...groups].map(([kind, { length: count }]) => {
     if (kind === '') return { name: '', count, ...FITS };
     return { name: '', count, fits: false, refusedBy: kind, reason: refusalWords(kind, count), change: change({ kind, text: '' }, request) };
   });
+}
+
+/** One of all machines, for the operator. */
+export function explainMachine(machine: PlacementMachine, machines: readonly PlacementMachine[], asked: PlacementRequest): MachineExplanation {
+  return explainOne(machine, onMachines(machines, asked));
+}
+
+function explainOne(machine: PlacementMachine, request: PlacementRequest): MachineExplanation {
+  const who = { name: machine.name, count: 1 };
+  const refusal = machineRefusal(machine, request);
+  const last = machine.crashes?.comesLast ? `${FITS.reason}, after all others: ${crashText(machine.crashes)}` : FITS.reason;
+  if (!refusal) return { ...who, ...FITS, reason: last };
+  return { ...who, fits: false, refusedBy: refusal.kind, reason: refusal.text, change: change(refusal, request, machine) };
 }
 
 /** In words that hold for anybody; with the machine's own particulars where it is given. */

@@ -65,6 +65,8 @@ export const STANDBY_SECONDS_MAX = 3_600;
 export const CRASH_PAUSE_SECONDS_MAX = 300;
 /** Ended workers of an endpoint that are kept, so that their reason and log can be read. */
 export const ENDED_WORKERS_KEPT = 20;
+/** Of them as many are told of a machine. */
+export const ENDED_WORKERS_TOLD = 50;
 /** How long ended workers are kept, in hours. */
 export const ENDED_WORKERS_KEPT_HOURS = 24;
 

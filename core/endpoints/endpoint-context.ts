@@ -7,7 +7,7 @@ import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 import type { ExplainContext } from './explain.ts';
 
-type OwnStores = 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains' | 'releases' | 'traffic';
+type OwnStores = 'endpoints' | 'templates' | 'machines' | 'machineViews' | 'workers' | 'volumes' | 'scales' | 'explains' | 'releases' | 'traffic';
 
 export interface EndpointContext extends Pick<Stores, OwnStores> {
   sealer: Sealer;

@@ -9,6 +9,7 @@ import type { Service } from '../runtime/service.ts';
 import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 import type { ChangeRequest, JobsChanged } from './change-jobs.ts';
+import type { ErrorsRequest, FoundErrors } from './job-errors.ts';
 import type { ClaimedJob, GivenJob, Slot } from './slots.ts';
 
 /** A job to accept. */
@@ -110,6 +111,8 @@ export interface JobCalls {
   /** Number of removed jobs. */
   purge(endpointId: string): Promise<number>;
   list(endpointId: string, page: JobListRequest): Promise<JobListPage>;
+  /** What jobs failed of lately, in groups. */
+  errors(endpointId: string, request: ErrorsRequest): Promise<FoundErrors>;
   health(endpointId: string): Promise<EndpointHealth>;
   /** Webhook calls of a job, newest first. */
   webhooks(key: JobKey): Promise<WebhookCallRecord[]>;

@@ -15,8 +15,10 @@ import type { ExplainContext } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
 import { healthToMessage, jobToMessage, selectionFromMessage, webhookToMessage } from './job-messages.ts';
+import { jobErrorHandlers } from './job-error-handlers.ts';
 import { ManyJobs } from './many-jobs.ts';
 import { positionFromToken, positionToken } from './paging.ts';
+import type { ListParts } from './paging.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
 import { Pipeline } from './pipeline.ts';
@@ -27,6 +29,7 @@ export interface JobHandlersOptions {
   calls: JobCalls;
   explains: ExplainContext & { rate: CallRate };
   logs: LogParts;
+  lists: ListParts;
   checks: AccessChecks;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
@@ -64,13 +67,14 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({ calls, explains, logs, access, checks, tracing, clock, logger }: JobHandlersOptions): JobHandlers {
+export function createJobHandlers({ calls, explains, logs, lists, access, checks, tracing, clock, logger }: JobHandlersOptions): JobHandlers {
   const rpc = new JobRpc({ calls, access, checks, tracing });
   const many = new ManyJobs({ calls, access });
   const open = new OpenCalls();
   return {
     service: open,
     handlers: {
+      ...jobErrorHandlers(access, calls, lists),
       pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, clock, logger, onEnd })),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),

@@ -8,9 +8,10 @@ import { DomainError } from '../domain/errors.ts';
 import { checkTexts, invalid } from '../domain/fields.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { forgetMachine, machineNotFound } from '../endpoints/forget-machine.ts';
+import { readMachine } from '../endpoints/read-machine.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { PageBudget } from './page-budget.ts';
-import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
+import { endedToMessage, machinePageToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { linesOf, readLog, tailBytesOf } from './read-log.ts';
 import type { LogParts } from './read-log.ts';
@@ -38,6 +39,11 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       const { entries, next } = await context.machines.page(page);
       return { machines: entries.map(machineToMessage), nextPageToken: tokenOf(next, page) };
     }),
+    getMachine: listing(options, async ({ id }, apiKey, enter) => {
+      const caller = await access.caller(apiKey);
+      await enter(caller.accountId);
+      return machinePageToMessage(await readMachine(context, caller, id));
+    }),
     forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
     cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
       const { scope, keyId } = await access.caller(apiKey);
@@ -57,8 +63,10 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       const page = pageRequestOf(request);
       await enter(caller.accountId);
       const { entries, next } = await context.workers.list({ endpointId, accountId, machineIds: machines?.ids }, page);
-      const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId })) : [];
-      const recent = pageToken === '' && endpointId !== '' ? await context.workers.recent(endpointId) : [];
+      const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId, machineIds: machines?.ids })) : [];
+      const [machineId, ...others] = machines?.ids ?? [];
+      const of = endpointId !== '' ? { endpointId } : machineId !== undefined && others.length === 0 ? { machineId } : undefined;
+      const recent = pageToken === '' && of ? await context.workers.recent(of) : [];
       const workers = entries.map(workerToMessage);
       return { workers, recent: recent.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
     }),

@@ -1,16 +1,32 @@
 /** Machines and workers for people. */
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { EndedWorkers, Machine as MachineMessage, Worker as WorkerMessage, WorkerStretch } from '../../proto/gen/slipway/v1/machine.ts';
-import type { MachineStatus as MachineStatusMessage } from '../../proto/gen/slipway/v1/machine_service.ts';
+import type { GetMachineResponse, MachineStatus as MachineStatusMessage } from '../../proto/gen/slipway/v1/machine_service.ts';
+import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
 import type { EndedGroup } from '../domain/ended-workers.ts';
 import { engineToMessage } from '../dispatch/container-messages.ts';
 import { gpuDisplayName, gpuTypeOf } from '../domain/gpu-facts.ts';
 import type { Stretch, Worker } from '../domain/worker.ts';
+import type { MachinePage } from '../endpoints/read-machine.ts';
 import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
 
 /** A machine and whether it is here. */
 export function machineToMessage({ connected, cordoned, seenAtMs, podGpuUuids, ...machine }: MachineStatus): MachineStatusMessage {
   return { machine: machineMessage(machine), connected, cordoned, podGpuUuids, seenTime: new Date(seenAtMs) };
+}
+
+/** A machine and what is on it. */
+export function machinePageToMessage({ status, standing, pods, images, addresses, refusals }: MachinePage): GetMachineResponse {
+  const { replicaAddress, agentSinceMs, keyId, keyRevokedAtMs } = standing;
+  return {
+    status: machineToMessage(status), replicaAddress, agentSinceTime: new Date(agentSinceMs), keyId,
+    keyRevokedTime: keyRevokedAtMs === null ? undefined : new Date(keyRevokedAtMs),
+    pods: pods.map(({ state, desired, stateChangedAtMs, ...pod }) => (
+      { ...pod, state: PodState[state], desiredStatus: PodStatus[desired], stateChangeTime: new Date(stateChangedAtMs) }
+    )),
+    images: images.images, imageCount: images.count, imageBytes: images.bytes, addresses,
+    refusals: refusals.map(({ endpoint: { id, name, accountId }, refusal }) => ({ endpointId: id, endpointName: name, accountId, ...refusal })),
+  };
 }
 
 /** A machine with the short names of its GPUs. */

@@ -2,6 +2,8 @@
 import { statesBefore } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import type { Database, Fragment, Sql } from './database.ts';
+import { readFailedJobs } from './failed-jobs.ts';
+import type { FailedSlice, FailedSliceRequest } from './failed-jobs.ts';
 import { listJobs } from './job-list.ts';
 import type { JobListPage, JobListRequest } from './job-list.ts';
 import { beginWalk, matching, nextMatches } from './job-walk.ts';
@@ -117,6 +119,11 @@ export class JobStore {
   /** A page of an endpoint's jobs. See job-list.ts. */
   list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
     return listJobs(this.#hot, endpointId, page);
+  }
+
+  /** A slice of the jobs of an endpoint that failed or timed out, with their errors. See failed-jobs.ts. */
+  failed(endpointId: string, slice: FailedSliceRequest): Promise<FailedSlice> {
+    return readFailedJobs(this.#hot, endpointId, slice);
   }
 }
 

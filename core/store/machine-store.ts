@@ -18,6 +18,8 @@ import type { MachineRow } from './placement-view.ts';
 
 /** More machines than one installation has. */
 const MACHINES_MAX = 100_000;
+/** Machines of one name that are told apart. */
+const NAMESAKES_TOLD = 10;
 /** What a list of them can be searched for and ordered by. */
 const LISTED = {
   from: machineTable, id: machineTable.id, createdAt: machineTable.seenAt, where: undefined,
@@ -167,6 +169,13 @@ export class MachineStore {
   /** A page of the machines that ever joined. */
   async page(page: PageRequest): Promise<Page<MachineStatus>> {
     return readPage(this.#database, LISTED, page, (ids) => this.#read(this.#database.sql`WHERE id = ANY(${ids})`));
+  }
+
+  /** The one with this id; else those with this name, as many as tell that it is not the only one. */
+  async find(named: string): Promise<MachineStatus[]> {
+    const { sql } = this.#database;
+    const found = await this.#read(sql`WHERE id = ${named}`);
+    return found.length > 0 ? found : this.#read(sql`WHERE name = ${named} ORDER BY id LIMIT ${NAMESAKES_TOLD}`);
   }
 
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {

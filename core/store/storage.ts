@@ -23,6 +23,7 @@ import { InstallationStore } from './installation-store.ts';
 import { JobStore } from './job-store.ts';
 import { LostAnswers } from './lost-answers.ts';
 import { MachineStore } from './machine-store.ts';
+import { MachineViewStore } from './machine-view-store.ts';
 import { MetricStore } from './metric-store.ts';
 import { migrate } from './migrate.ts';
 import { NoticeChannel } from './notice-channel.ts';
@@ -79,7 +80,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), problems: new ProblemStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
-    metrics: new MetricStore(database, running), running,
+    metrics: new MetricStore(database, running), running, machineViews: new MachineViewStore(database),
     deletions: new DeletionStore(database), webhooks: new WebhookStore(database), webhookResults: new WebhookResultStore(database),
     edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer), releases: new ReleaseStore(database),
   };

@@ -2,7 +2,7 @@
 import { and, eq, inArray, isNull, sql } from '../../drizzle/orm.ts';
 import { worker } from '../../drizzle/schema/worker.ts';
 import type { EndedWorker } from '../domain/ended-workers.ts';
-import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON, UNLISTED_REASON, stretchesOf } from '../domain/worker.ts';
+import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, ENDED_WORKERS_TOLD, MACHINE_LOST_REASON, UNLISTED_REASON, stretchesOf } from '../domain/worker.ts';
 import type { Worker } from '../domain/worker.ts';
 import type { Database } from './database.ts';
 import { readPage } from './page.ts';
@@ -37,25 +37,29 @@ export async function listWorkers(database: Database, selection: WorkerSelection
   return readPage(database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) => readWorkers(database, ids));
 }
 
-/** Workers of an endpoint that have ended and are still kept, the latest first. */
-export async function recentWorkers(database: Database, endpointId: string): Promise<Worker[]> {
-  const rows = await database.sql<{ id: string }[]>`
+/** Workers of an endpoint, or of a machine, that have ended and are still kept, the latest first. */
+export async function recentWorkers(database: Database, of: { endpointId: string } | { machineId: string }): Promise<Worker[]> {
+  const { sql: statement } = database;
+  const [those, most] = 'endpointId' in of
+    ? [statement`endpoint_id = ${of.endpointId}`, ENDED_WORKERS_KEPT] : [statement`machine_id = ${of.machineId}`, ENDED_WORKERS_TOLD];
+  const rows = await statement<{ id: string }[]>`
     SELECT id FROM worker
-    WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL AND ended_at > now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
-    ORDER BY ended_at DESC, id LIMIT ${ENDED_WORKERS_KEPT}`;
+    WHERE ${those} AND ended_at IS NOT NULL AND ended_at > now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
+    ORDER BY ended_at DESC, id LIMIT ${most}`;
   const workers = await readWorkers(database, rows.map(({ id }) => id));
   return workers.toSorted((a, b) => b.endedAt!.getTime() - a.endedAt!.getTime());
 }
 
 /** Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the latest first. */
 export async function endedWorkers(database: Database, selection: WorkerSelection, endpointIds: readonly string[]): Promise<EndedWorker[]> {
-  const { endpointId, accountId } = selection;
+  const { endpointId, accountId, machineIds = [] } = selection;
   const rows = await database.sql<(Omit<EndedWorker, 'endedAt'> & { endedAtMs: number })[]>`
     SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", w.exit_code AS "exitCode", w.reason,
       (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs"
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
     WHERE (${endpointId} = '' OR w.endpoint_id = ${endpointId}) AND (${accountId} = '' OR e.account_id = ${accountId}) AND w.ended_at IS NOT NULL
       AND (cardinality(${[...endpointIds]}::text[]) = 0 OR w.endpoint_id = ANY(${[...endpointIds]}::text[]))
+      ${machineIds.length === 0 ? database.sql`` : database.sql`AND w.machine_id = ANY(${[...machineIds]}::text[])`}
       AND (w.state = 'UNHEALTHY' OR w.reason IN (${MACHINE_LOST_REASON}, ${UNLISTED_REASON}))
     ORDER BY w.ended_at DESC, w.id`;
   return rows.map(({ endedAtMs, ...row }) => ({ ...row, endedAt: new Date(endedAtMs) }));

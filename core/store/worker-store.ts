@@ -233,9 +233,9 @@ export class WorkerStore {
     return listWorkers(this.#database, selection, page);
   }
 
-  /** Workers of an endpoint that have ended and are still kept, the latest first. */
-  async recent(endpointId: string): Promise<Worker[]> {
-    return recentWorkers(this.#database, endpointId);
+  /** Workers of an endpoint, or of a machine, that have ended and are still kept, the latest first. */
+  async recent(of: { endpointId: string } | { machineId: string }): Promise<Worker[]> {
+    return recentWorkers(this.#database, of);
   }
 
   /** Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the latest first. */

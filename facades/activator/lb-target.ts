@@ -11,7 +11,7 @@ export interface LbTarget {
   prefix: string;
   /** The key of the query, if one is there. */
   queryKey: string | undefined;
-  /** Under /openai/, /explain, /logs/, /jobs/, at /metrics and /times a queue-based endpoint has operations too; of a load-balancing one all is workers'. */
+  /** Under /openai/, /explain, /logs/, /jobs/, at /metrics, /times, /errors queue-based endpoints have operations too; all of load-balancing ones are workers'. */
   isShared: boolean;
   /** What stands in Authorization is for what answers. */
   keepsKey?: boolean;
@@ -22,7 +22,7 @@ const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
 const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
 /** Words that stand for other things in the place of an endpoint's id (facades/plugins/unknown-route.ts). */
 const NO_ENDPOINT = /^(account|billing|catalog|clusters|endpoints|network-volumes|openapi\.json|pods|registries|serverless|templates)$/;
-const SHARED_FORM = /^\/+(openai\/|(explain|metrics|times)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$)|jobs\/+(cancel|retry)\/*([?#]|$))/;
+const SHARED_FORM = /^\/+(openai\/|(explain|metrics|times|errors)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$)|jobs\/+(cancel|retry)\/*([?#]|$))/;
 /** As nearly all requests of queue-based endpoints are written: what `lbTarget` says of them without taking them apart. */
 const PLAIN_QUEUE_FORM = /^\/v2\/[a-z0-9]{14}\/(run|runsync|health|(status|status-sync|stream)\/[\w-]+)(\?|$)/;
 const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;

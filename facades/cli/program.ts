@@ -7,6 +7,7 @@ import { addAgent } from './agent/agent.ts';
 import type { Cli } from './cli.ts';
 import type { TargetOptions } from './target.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
+import { addErrors } from './endpoints/errors.ts';
 import { addTimes } from './endpoints/times.ts';
 import { addWhy } from './endpoints/why.ts';
 import { addJobs } from './jobs/jobs.ts';
@@ -27,8 +28,8 @@ import { addVolumes } from './volumes/volumes.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
-  addJobs, addManyJobs, addEndpoints, addWhy, addTimes, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods, addVolumes,
-  addRegistryAuths, addKeys, addAccounts, addUsage, addAudit,
+  addJobs, addManyJobs, addEndpoints, addWhy, addTimes, addErrors, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods,
+  addVolumes, addRegistryAuths, addKeys, addAccounts, addUsage, addAudit,
 ];
 
 const HELP = `

@@ -4,6 +4,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
 import { decisionRoutes } from './api/decisions.ts';
+import { errorRoutes } from './api/errors.ts';
 import { fieldRoutes } from './api/fields.ts';
 import { jobTimesRoutes } from './api/job-times.ts';
 import { jobLogRoute, jobRoutes } from './api/job-why.ts';
@@ -42,7 +43,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   const gate = consoleGate(parts, 'management');
   const all = [
     jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes, podRoutes, operatorRoutes, usageRoutes, releaseRoutes, decisionRoutes,
-    jobTimesRoutes,
+    jobTimesRoutes, errorRoutes,
   ];
   for (const add of all) add(app, parts, gate);
 }

@@ -135,6 +135,8 @@ export interface WorkerView {
   busy: readonly StretchView[];
   frozen: readonly StretchView[];
   sdkVersion: string;
+  /** On the page of a machine, where workers of all accounts are. */
+  endpoint?: { id: string; name: string; accountId: string };
 }
 
 /** From when to when; 0: it goes on. */
@@ -147,6 +149,8 @@ export interface EndedView {
   lastLine: string;
   lastEndedMs: number;
   reason: string;
+  /** On the page of a machine. */
+  endpointName?: string;
 }
 
 /** Decisions that an endpoint's page begins with, and that are shown with each step further back. */

@@ -2,8 +2,8 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 import type {
   CancelJobsRequest, CancelJobsResponse, RetryJobsRequest, RetryJobsResponse,
-  GetHealthResponse, GetJobLogRequest, GetJobLogResponse, JobServiceExplainResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse,
-  ReadChunksRequest, ReadChunksResponse, SubmitJobRequest, WaitJobRequest,
+  GetHealthResponse, GetJobLogRequest, GetJobLogResponse, JobServiceExplainResponse, GetJobRequest, JobServiceClient, ListErrorsRequest, ListErrorsResponse,
+  ListJobsRequest, ListJobsResponse, ReadChunksRequest, ReadChunksResponse, SubmitJobRequest, WaitJobRequest,
 } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
@@ -87,6 +87,11 @@ export class PipelinedJobs {
   /** Lists jobs. */
   list(apiKey: string, request: ListJobsRequest): Promise<ListJobsResponse> {
     return this.#unary.call((client) => client.listJobs, request, { apiKey, repeatable: true });
+  }
+
+  /** What jobs failed of, in groups. */
+  errors(apiKey: string, request: ListErrorsRequest): Promise<ListErrorsResponse> {
+    return this.#unary.call((client) => client.listErrors, request, { apiKey, repeatable: true });
   }
 
   /** Why a job is where it is. */

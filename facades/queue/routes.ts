@@ -5,6 +5,7 @@ import { queueGate } from '../plugins/authenticate.ts';
 import type { GateParts, GateRule } from '../plugins/authenticate.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
 import { cancel } from './cancel.ts';
+import { errors } from './errors.ts';
 import { explainEndpoint, explainJob } from './explain.ts';
 import { health } from './health.ts';
 import { logs } from './logs.ts';
@@ -48,6 +49,7 @@ const ROUTES: readonly QueueRoute[] = [
   { method: ['GET'], path: '/logs/:jobId', operation: 'logs', handler: logs },
   { method: ['GET'], path: '/metrics', operation: 'requests', handler: metrics },
   { method: ['GET'], path: '/times', operation: 'requests', handler: times },
+  { method: ['GET'], path: '/errors', operation: 'requests', handler: errors },
   { method: ['GET'], path: '/requests', operation: 'requests', handler: requests },
 ];
 

@@ -1,9 +1,8 @@
 /** Whether what is said of jobs that wait is so: each of them is explained, and what its explanation says is compared with what the machines are at. */
-import { status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { EndpointExplanation, WorkerExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import type postgres from 'postgres';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call } from '../helpers/grpc-clients.ts';
@@ -79,7 +78,7 @@ async function explain(core: FleetCore, endpoint: FleetEndpoint, { id: jobId }: 
       const { explanation } = await call(core.clients.jobs, 'explain', { endpointId, jobId }, key);
       return explanation!.queuePosition > 0 ? explanation!.endpoint : undefined;
     } catch (error) {
-      if ((error as ServiceError).code !== status.RESOURCE_EXHAUSTED) throw error;
+      if (!(error instanceof CoreError && error.reason === 'RATE_LIMITED')) throw error;
       await pause(AGAIN_MS);
     }
   }

@@ -95,8 +95,9 @@ t.test('the host form carries every path, those of the queue too', async (t) => 
   t.match(answer, { url: '/run/status/x?q=1', method: 'POST' });
 });
 
-t.test('/explain, /times and /jobs/… of it are its workers\' own', async (t) => {
-  for (const path of ['/explain', '/explain/x?y=1', '/times', '/times?since=1h']) t.match(await shown(at(endpointId, path)), { method: 'GET', url: path });
+t.test('/explain, /times, /errors and /jobs/… of it are its workers\' own', async (t) => {
+  const paths = ['/explain', '/explain/x?y=1', '/times', '/times?since=1h', '/errors', '/errors?since=1h', '/errors/x'];
+  for (const path of paths) t.match(await shown(at(endpointId, path)), { method: 'GET', url: path });
   for (const path of ['/jobs/cancel', '/jobs/retry?status=x', '/jobs/new']) {
     t.match(await shown(at(endpointId, path, { method: 'POST', body: '{}' })), { method: 'POST', url: path });
   }

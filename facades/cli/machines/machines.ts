@@ -1,20 +1,21 @@
 /** `slipway machines`. */
 import type { Command } from 'commander';
-import { GpuHandover } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Gpu, Machine } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { printable } from '../output/printable.ts';
-import { ago, count, memory, nameOf } from '../output/words.ts';
+import { count, memory } from '../output/words.ts';
+import { addGetMachine } from './get-machine.ts';
+import { gpuText, imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';
 
 /** Adds the command. */
 export function addMachines(program: Command, cli: Cli): void {
   const machines = addCommand(program, {
     usage: 'machines', description: 'List the machines that ever joined, and whether they are here. For the operator.',
-    examples: ['machines', 'machines --json', 'machines forget 4kq0c2m9w1zp'],
+    examples: ['machines', 'machines --json', 'machines get rack-1', 'machines forget 4kq0c2m9w1zp'],
   }).action(() => listMachines(cli));
+  addGetMachine(machines, cli);
   addCommand(machines, {
     usage: 'forget <id>', description: 'Forget a machine that will not come back: its workers are lost, its pods and its key gone. For the operator.',
     examples: ['machines forget 4kq0c2m9w1zp'],
@@ -48,8 +49,7 @@ async function listMachines(cli: Cli): Promise<void> {
     output.table<MachineStatus>([
       { title: 'NAME', text: ({ machine }) => machine!.name },
       { title: 'ID', text: ({ machine }) => machine!.id },
-      { title: 'STATE', text: ({ connected, cordoned, seenTime }) => (
-        (connected ? 'connected' : `gone, seen ${ago(seenTime, output.nowMs())}`) + (cordoned ? ', cordoned' : '')) },
+      { title: 'STATE', text: (machine) => stateText(machine, output.nowMs()) },
       { title: 'GPUS', text: ({ machine }) => gpuText(machine!.gpus) },
       { title: 'CPU SLOTS', text: ({ machine }) => String(machine!.cpuSlots), right: true },
       { title: 'CPUS', text: ({ machine }) => machine!.cpuCount === 0 ? '' : String(machine!.cpuCount), right: true },
@@ -69,33 +69,4 @@ async function listMachines(cli: Cli): Promise<void> {
       if (noEngineReason !== '') output.line(`\n${output.look('yellow', `${name} runs no images`)}: ${printable(noEngineReason)}`);
     }
   });
-}
-
-const HANDOVERS: Record<GpuHandover, string> = {
-  [GpuHandover.UNSPECIFIED]: 'without GPUs', [GpuHandover.CDI]: 'GPUs by CDI', [GpuHandover.DEVICE_REQUEST]: 'GPUs by device request',
-  [GpuHandover.VIRTUAL]: 'virtual GPUs',
-};
-
-/** `images (podman 4.3.1, GPUs by CDI), commands`. */
-function runsText({ containerEngine: engine, runsCommands, gpus }: Machine): string {
-  const handover = gpus.length === 0 || !engine ? '' : `, ${HANDOVERS[engine.gpuHandover]}`;
-  return [...(engine ? [`images (${engine.name} ${engine.version}${handover})`] : []), ...(runsCommands ? ['commands'] : [])].join(', ') || 'nothing';
-}
-
-/** `120 of 500 GiB`. */
-function imageSpace({ containerEngine: engine }: Machine): string {
-  return !engine || engine.imageTotalMib === 0 ? '' : `${memory(engine.imageFreeMib) || '0 GiB'} of ${memory(engine.imageTotalMib)}`;
-}
-
-/** `2 × NVIDIA L4 24 GiB`, each kind once. */
-function gpuText(gpus: readonly Gpu[]): string {
-  const kinds = gpus.map(({ name, memoryMib, migProfile }) => [name, migProfile, memory(memoryMib)].filter(Boolean).join(' '));
-  return [...new Set(kinds)].map((kind) => `${kinds.filter((other) => other === kind).length} × ${kind}`).join(', ');
-}
-
-function presentMachine({ machine, connected, cordoned, seenTime }: MachineStatus) {
-  const { containerEngine: engine, ...rest } = machine!;
-  // An engine's hand-over by its name, and null for none.
-  const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
-  return { ...rest, containerEngine, connected, cordoned, seenAt: seenTime?.toISOString() };
 }

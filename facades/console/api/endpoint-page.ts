@@ -50,7 +50,8 @@ function nothingFor401<Answer>(nothing: Answer): (error: unknown) => Answer {
   };
 }
 
-function workerView({ createTime, readyTime, endTime, busy, frozen, ...worker }: Worker): WorkerView {
+/** For the page. */
+export function workerView({ createTime, readyTime, endTime, busy, frozen, ...worker }: Worker): WorkerView {
   const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, sdkVersion } = worker;
   const word = Object.entries(WorkerState).find(([, value]) => value === state)?.[0] ?? '';
   return {
@@ -63,6 +64,7 @@ function stretchView({ beginTime, endTime }: WorkerStretch): StretchView {
   return [beginTime?.getTime() ?? 0, endTime?.getTime() ?? 0];
 }
 
-function endedView({ count, exitCode, lastLine, lastEndTime, reason }: EndedWorkers): EndedView {
+/** For the page. */
+export function endedView({ count, exitCode, lastLine, lastEndTime, reason }: EndedWorkers): EndedView {
   return { count, exitCode: exitCode ?? null, lastLine, lastEndedMs: lastEndTime?.getTime() ?? 0, reason };
 }

@@ -34,7 +34,8 @@ export function machineRoutes(app: FastifyInstance, { core }: ConsoleParts, onRe
   });
 }
 
-function machineView({ machine, connected, seenTime, cordoned, podGpuUuids }: MachineStatus, all: readonly Worker[]): MachineView[] {
+/** For the page; `all`: workers, those of other machines too. */
+export function machineView({ machine, connected, seenTime, cordoned, podGpuUuids }: MachineStatus, all: readonly Worker[]): MachineView[] {
   if (!machine) return [];
   const workers = all.filter(({ machineId }) => machineId === machine.id);
   const holders = new Map(workers.flatMap((worker) => worker.gpuUuids.map((uuid) => [uuid, worker] as const)));

@@ -22,7 +22,7 @@ function pathOf({ about, id, jobId }: ProblemMessage, operator: boolean): string
     // Jobs are their owner's.
     case 'ENDPOINT': return jobId === '' || operator ? `/endpoints/${id}` : `/endpoints/${id}/jobs/${jobId}`;
     case 'POD': return operator ? '/accounts' : '/pods';
-    case 'MACHINE': return '/machines';
+    case 'MACHINE': return `/machines/${id}`;
     default: return operator ? '/accounts' : '';
   }
 }

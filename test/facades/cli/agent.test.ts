@@ -42,6 +42,13 @@ t.test('agent', async (t) => {
     await agent.wrote('stdout', /^\d\d:\d\d:\d\d session opened {2}address=/m);
     const endpointId = await system.createEndpoint({ command: jsHandler('all.js') });
     t.match(await cli.run('jobs', 'run', '-e', endpointId, '--wait', '-i', '{"mode":"value","value":42}'), { code: 0, stdout: '42\n' });
+    const page = await cli.run('machines', 'get', 'dock-2');
+    t.match(page, { code: 0, stdout: /^name +dock-2$[^]*^locations +eu-1, DE$[^]*^GPU +TYPE[^]*^VIRTUAL\S+ +L4 +24 GiB +well/m });
+    t.match(page.stdout, new RegExp(`^\\w+ +\\S+ +${system.accountId} +READY +0 of 1`, 'm'));
+    t.match(await cli.json('machines', 'get', seen.id), {
+      id: seen.id, name: 'dock-2', connected: true, workers: [{ endpointId, state: 'READY' }], pods: [], images: [], imageCount: 0, keyRevokedAt: null,
+    });
+    t.match(await cli.run('machines', 'get', 'dock-8'), { code: 1, stderr: /no machine "dock-8"/ });
     t.notMatch(agent.stdout + agent.stderr, key, 'the key is not shown');
     const { id } = (await machine('dock-2'))!;
     t.match(await cli.run('keys', 'list', '--scope', 'agent'), { code: 0, stdout: new RegExp(`dock-2 +agent .*${id}`) }, 'the key is its machine\'s now');

@@ -80,24 +80,49 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
 
   t.test('errors: of how many jobs they are', async (t) => {
     const id = await newEndpoint();
+    const rest = '-0000-4000-8000-000000000000-u1';
     const failed = (from: number, to: number) => sql.begin(async (one) => {
       await one`
         INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, started_at, finished_at, ttl_deadline_at,
           expires_at, attempt)
-        SELECT ${id}, 'failed-' || n || '-u1', 'FAILED', false, 600000, 1800000, now(), now(), now(), now() + interval '1 day', now() + interval '1 day', 1
+        SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'FAILED', false, 600000, 1800000, now(), now(), now(), now() + interval '1 day',
+          now() + interval '1 day', 1
         FROM generate_series(${from}::int, ${to}::int) AS n`;
-      await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${id}, 'failed-' || n || '-u1', 'out of memory on card ' || n
+      await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'out of memory on card ' || n
         FROM generate_series(${from}::int, ${to}::int) AS n`;
     });
     await failed(1, 3);
     const page = await open(t);
     await page.goto(`${system.url}/console/endpoints/${id}/errors`);
-    await page.getByText('of all failed jobs that are kept').waitFor();
+    await page.getByText('All 3 failed jobs of that time that are kept.').waitFor();
     await page.getByText('3 ×').waitFor();
-    await failed(4, 250);
+    await failed(4, 130);
     await page.reload();
-    await page.getByText('of the newest 200 failed jobs; there are more').waitFor();
-    await page.getByText('200 ×').waitFor();
+    await page.getByText('All 130 failed jobs of that time that are kept.').waitFor();
+    await page.getByText('130 ×').waitFor();
+    await page.getByText('The 9 before').click();
+    await page.getByRole('link', { name: `00000129${rest}` }).waitFor();
     await inspect(t, page, 'errors of many');
+    await sql`UPDATE job SET finished_at = now() - interval '2 hours' WHERE endpoint_id = ${id} AND id <> ${`00000007${rest}`}`;
+    await page.getByLabel('of the last').selectOption({ label: 'hour' });
+    await page.getByText('1 ×').waitFor();
+    await page.getByLabel('of the last').selectOption({ label: 'day' });
+    await page.getByText('130 ×').waitFor();
+    await page.getByRole('button', { name: 'Run these again' }).click();
+    // As many as its rate limit lets pass at once; it waits for the others.
+    await page.getByText(/^\d+ of 130 queued again …$/).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText(/^\d+ jobs queued again\. The others are left as they are\.$/).waitFor();
+    const queued = async () => (await sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${id} AND state = 'IN_QUEUE'`).map((job) => job.id);
+    const first = await queued();
+    t.ok(first.length < 130, `${first.length} queued before it was stopped`);
+    t.ok(first.includes(`00000001${rest}`), 'the one that failed first first');
+    const left = 130 - first.length;
+    await page.getByText(`${left} ×`).waitFor();
+    await page.getByRole('button', { name: 'Run these again' }).click();
+    await page.getByText(`${left} jobs queued again.`).waitFor();
+    await page.getByText('No job that failed in this time is kept.').waitFor();
+    t.equal((await queued()).length, 130, 'all of the group, not only those that are shown');
+    await inspect(t, page, 'errors, none left');
   });
 });

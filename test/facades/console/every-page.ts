@@ -30,7 +30,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
     const nowhere = ['endpoints/nosuch', `endpoints/${id}/jobs/nosuch`, 'nosuch', 'no/such/page'];
     const seen: [key: string, paths: string[]][] = [
       [system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],
-      [system.rootKey, ['', 'machines', 'accounts', 'prices', 'usage', 'keys', 'audit', tabs[0]!]],
+      [system.rootKey, ['', 'machines', 'machines/rack-1', 'machines/nosuch', 'accounts', 'prices', 'usage', 'keys', 'audit', tabs[0]!]],
       // Nothing is there.
       [await system.newKey(KeyScope.ALL, accountId), ['', ...lists]],
       // What it may not see.

@@ -96,7 +96,7 @@ function eachPage(t: Test, { system, id, open, signIn }: BrowserParts): void {
       '', ...['activity', 'decisions', 'jobs', 'errors', 'try', 'settings', 'releases', 'code'].map((tab) => `endpoints/${id}/${tab}`),
       `endpoints/${id}/jobs/${job}`, 'templates', 'pods', 'volumes', 'registries', 'keys', 'usage', 'audit',
     ];
-    const ofOperator = ['', 'machines', 'accounts', 'prices', 'usage', 'keys', 'audit'];
+    const ofOperator = ['', 'machines', 'machines/rack-1', 'accounts', 'prices', 'usage', 'keys', 'audit'];
     for (const [key, paths] of [[system.key, ofAccount], [system.rootKey, ofOperator]] as const) {
       const page = await open(t);
       await signIn(page, key);

@@ -12,6 +12,7 @@ import { SessionProvider, SignIn } from './session.tsx';
 // Not part of the first load: most tabs never leave the overview.
 const EndpointPage = lazy(() => import('./pages/endpoint.tsx'));
 const JobPage = lazy(() => import('./pages/job.tsx'));
+const MachinePage = lazy(() => import('./pages/machine.tsx'));
 const MachinesPage = lazy(() => import('./pages/machines.tsx'));
 const UsagePage = lazy(() => import('./pages/usage.tsx'));
 const PodPage = lazy(() => import('./pages/pod.tsx'));
@@ -51,6 +52,7 @@ function Pages() {
       <Route path="/endpoints/:id/jobs/:job">{({ id, job }) => <JobPage endpointId={id} jobId={job} />}</Route>
       <Route path="/endpoints/:id/:tab?">{({ id, tab }) => <EndpointPage key={id} id={id} tab={tab ?? 'activity'} />}</Route>
       <Route path="/machines" component={MachinesPage} />
+      <Route path="/machines/:name">{({ name }) => <MachinePage key={name} name={name} />}</Route>
       <Route path="/usage" component={UsagePage} />
       <Route path="/pods/:id">{({ id }) => <PodPage key={id} id={id} />}</Route>
       <Route path="/:kind">{({ kind }) => <ListPage key={kind} kind={kind} />}</Route>

@@ -12,7 +12,7 @@ export function GpuMap({ machines, hasLink = false }: { machines: readonly Machi
         {machines.map((machine) => (
           <li key={machine.id} className={machine.connected ? '' : 'off'}>
             <div className="machine">
-              <strong className="name" title={machine.name}>{machine.name}</strong>
+              <strong className="name" title={machine.name}><Link href={`/machines/${machine.id}`}>{machine.name}</Link></strong>
               {machine.connected ? null : <Badge word="away" tone="bad" />}
               {machine.cordoned && <Badge word="cordoned" tone="warn" />}
               <span className="hint">{machine.workers === 1 ? '1 worker' : `${machine.workers} workers`}{machine.gpus.length === 0 ? ' · no GPU' : ''}</span>

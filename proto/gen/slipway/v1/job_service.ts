@@ -529,6 +529,53 @@ export interface ListJobsResponse {
   totalCapped: boolean;
 }
 
+/** Whose errors to group. */
+export interface ListErrorsRequest {
+  /** The endpoint. */
+  endpointId: string;
+  /** How far back from now the jobs may have ended, in milliseconds, 60,000 to 604,800,000. Default 86,400,000. Jobs that are kept no more are in no group. */
+  spanMs: number;
+  /** Only this group, by its `id`, with the ids of all its jobs; none where no job is in it. Empty: all groups. */
+  groupId: string;
+}
+
+/** Its groups. */
+export interface ListErrorsResponse {
+  /** Those with the most jobs first, at most 100; or the one that was asked for. */
+  groups: ErrorGroup[];
+  /** How many groups there are. */
+  groupCount: number;
+  /** Jobs that ended in this time and were looked at, of all groups. */
+  jobs: number;
+  /** There are older jobs in these states that were not looked at. */
+  more: boolean;
+}
+
+/** Jobs whose errors differ in numbers and ids only. */
+export interface ErrorGroup {
+  /** 16 hexadecimal digits, made of the text that they share. */
+  id: string;
+  /** What they share: of the message of each, `#` for what differs; at most 500 characters. The state of jobs without an error. */
+  text: string;
+  /** How many jobs. */
+  jobs: number;
+  /** When the first of them ended. */
+  firstTime:
+    | Date
+    | undefined;
+  /** When the last of them ended. */
+  lastTime:
+    | Date
+    | undefined;
+  /** Ids of the newest, at most 10, the newest first; where the group was asked for of all that were looked at. */
+  jobIds: string[];
+  /**
+   * The error of the newest, with its traceback where it has one, at most 4,096 characters; of a longer one the beginning and the end. Of groups beyond the
+   * first thousand only what `text` says.
+   */
+  sample: string;
+}
+
 /** An endpoint to count. */
 export interface GetHealthRequest {
   /** The endpoint. */
@@ -3776,6 +3823,303 @@ export const ListJobsResponse: MessageFns<ListJobsResponse> = {
   },
 };
 
+function createBaseListErrorsRequest(): ListErrorsRequest {
+  return { endpointId: "", spanMs: 0, groupId: "" };
+}
+
+export const ListErrorsRequest: MessageFns<ListErrorsRequest> = {
+  encode(message: ListErrorsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.spanMs !== 0) {
+      writer.uint32(16).int64(message.spanMs);
+    }
+    if (message.groupId !== "") {
+      writer.uint32(26).string(message.groupId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListErrorsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListErrorsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.spanMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.groupId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListErrorsRequest>): ListErrorsRequest {
+    return ListErrorsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListErrorsRequest>): ListErrorsRequest {
+    const message = createBaseListErrorsRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.spanMs = object.spanMs ?? 0;
+    message.groupId = object.groupId ?? "";
+    return message;
+  },
+};
+
+function createBaseListErrorsResponse(): ListErrorsResponse {
+  return { groups: [], groupCount: 0, jobs: 0, more: false };
+}
+
+export const ListErrorsResponse: MessageFns<ListErrorsResponse> = {
+  encode(message: ListErrorsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.groups) {
+      ErrorGroup.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.groupCount !== 0) {
+      writer.uint32(16).int32(message.groupCount);
+    }
+    if (message.jobs !== 0) {
+      writer.uint32(24).int32(message.jobs);
+    }
+    if (message.more !== false) {
+      writer.uint32(32).bool(message.more);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListErrorsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListErrorsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.groups.push(ErrorGroup.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.groupCount = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.jobs = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.more = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListErrorsResponse>): ListErrorsResponse {
+    return ListErrorsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListErrorsResponse>): ListErrorsResponse {
+    const message = createBaseListErrorsResponse();
+    message.groups = object.groups?.map((e) => ErrorGroup.fromPartial(e)) || [];
+    message.groupCount = object.groupCount ?? 0;
+    message.jobs = object.jobs ?? 0;
+    message.more = object.more ?? false;
+    return message;
+  },
+};
+
+function createBaseErrorGroup(): ErrorGroup {
+  return { id: "", text: "", jobs: 0, firstTime: undefined, lastTime: undefined, jobIds: [], sample: "" };
+}
+
+export const ErrorGroup: MessageFns<ErrorGroup> = {
+  encode(message: ErrorGroup, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.text !== "") {
+      writer.uint32(18).string(message.text);
+    }
+    if (message.jobs !== 0) {
+      writer.uint32(24).int32(message.jobs);
+    }
+    if (message.firstTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.firstTime), writer.uint32(34).fork()).join();
+    }
+    if (message.lastTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastTime), writer.uint32(42).fork()).join();
+    }
+    for (const v of message.jobIds) {
+      writer.uint32(50).string(v!);
+    }
+    if (message.sample !== "") {
+      writer.uint32(58).string(message.sample);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ErrorGroup {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseErrorGroup();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.jobs = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.firstTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.jobIds.push(reader.string());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.sample = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ErrorGroup>): ErrorGroup {
+    return ErrorGroup.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ErrorGroup>): ErrorGroup {
+    const message = createBaseErrorGroup();
+    message.id = object.id ?? "";
+    message.text = object.text ?? "";
+    message.jobs = object.jobs ?? 0;
+    message.firstTime = object.firstTime ?? undefined;
+    message.lastTime = object.lastTime ?? undefined;
+    message.jobIds = object.jobIds?.map((e) => e) || [];
+    message.sample = object.sample ?? "";
+    return message;
+  },
+};
+
 function createBaseGetHealthRequest(): GetHealthRequest {
   return { endpointId: "" };
 }
@@ -4440,6 +4784,19 @@ export const JobServiceService = {
     responseSerialize: (value: ListJobsResponse): Buffer => Buffer.from(ListJobsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListJobsResponse => ListJobsResponse.decode(value),
   },
+  /**
+   * Groups the jobs of an endpoint that lately became FAILED or TIMED_OUT by what their errors say, numbers and ids left out. Looks at the newest 10,000
+   * jobs in these states and at 64 MiB of their errors; `more` says whether there are others. RESOURCE_EXHAUSTED: too many lists are being read.
+   */
+  listErrors: {
+    path: "/slipway.v1.JobService/ListErrors" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListErrorsRequest): Buffer => Buffer.from(ListErrorsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListErrorsRequest => ListErrorsRequest.decode(value),
+    responseSerialize: (value: ListErrorsResponse): Buffer => Buffer.from(ListErrorsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListErrorsResponse => ListErrorsResponse.decode(value),
+  },
   /** Counts jobs and workers of an endpoint. */
   getHealth: {
     path: "/slipway.v1.JobService/GetHealth" as const,
@@ -4552,6 +4909,11 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   purgeQueue: handleUnaryCall<PurgeQueueRequest, PurgeQueueResponse>;
   /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
+  /**
+   * Groups the jobs of an endpoint that lately became FAILED or TIMED_OUT by what their errors say, numbers and ids left out. Looks at the newest 10,000
+   * jobs in these states and at 64 MiB of their errors; `more` says whether there are others. RESOURCE_EXHAUSTED: too many lists are being read.
+   */
+  listErrors: handleUnaryCall<ListErrorsRequest, ListErrorsResponse>;
   /** Counts jobs and workers of an endpoint. */
   getHealth: handleUnaryCall<GetHealthRequest, GetHealthResponse>;
   /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
@@ -4773,6 +5135,25 @@ export interface JobServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListJobsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Groups the jobs of an endpoint that lately became FAILED or TIMED_OUT by what their errors say, numbers and ids left out. Looks at the newest 10,000
+   * jobs in these states and at 64 MiB of their errors; `more` says whether there are others. RESOURCE_EXHAUSTED: too many lists are being read.
+   */
+  listErrors(
+    request: ListErrorsRequest,
+    callback: (error: ServiceError | null, response: ListErrorsResponse) => void,
+  ): ClientUnaryCall;
+  listErrors(
+    request: ListErrorsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListErrorsResponse) => void,
+  ): ClientUnaryCall;
+  listErrors(
+    request: ListErrorsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListErrorsResponse) => void,
   ): ClientUnaryCall;
   /** Counts jobs and workers of an endpoint. */
   getHealth(

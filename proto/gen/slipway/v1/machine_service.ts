@@ -21,7 +21,8 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
 import { ListView } from "./list_view.ts";
-import { EndedWorkers, Machine, Worker } from "./machine.ts";
+import { EndedWorkers, Machine, MachineImage, Worker } from "./machine.ts";
+import { PodState, PodStatus } from "./pod.ts";
 
 /** Which page of the machines. */
 export interface ListMachinesRequest {
@@ -61,6 +62,93 @@ export interface ListMachinesResponse {
   machines: MachineStatus[];
   /** Names the next page. Empty: there is none. */
   nextPageToken: string;
+}
+
+/** Which machine. */
+export interface GetMachineRequest {
+  /** Its id, or its name. */
+  id: string;
+}
+
+/** A machine and what is on it. */
+export interface GetMachineResponse {
+  /** As ListMachines has it. */
+  status:
+    | MachineStatus
+    | undefined;
+  /** Where other replicas reach the one that holds its session. Empty: it is not connected. */
+  replicaAddress: string;
+  /** Since when the present run of its agent speaks for it. */
+  agentSinceTime:
+    | Date
+    | undefined;
+  /** The key that its agent joined with. Empty: it is not known any more. */
+  keyId: string;
+  /** When that key was revoked. Absent: it was not. */
+  keyRevokedTime:
+    | Date
+    | undefined;
+  /** Its pods, the oldest first, at most 500. */
+  pods: MachinePod[];
+  /** Images that it has, the largest first, at most 200. */
+  images: MachineImage[];
+  /** How many names of images it has, and their sizes on its disk together, in bytes; images with several names count once for each. */
+  imageCount: number;
+  /** See image_count. */
+  imageBytes: number;
+  /** Where HTTP servers of its workers and pods listen, at most 1,000. */
+  addresses: MachineAddress[];
+  /**
+   * Of endpoints whose workers found no place at the last decision, why this machine takes none of them now; at most 20. Those that it could take one of
+   * are left out.
+   */
+  refusals: MachineRefusal[];
+}
+
+/** A pod of a machine, without what its account gave it. */
+export interface MachinePod {
+  /** Its id. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** Whose it is. */
+  accountId: string;
+  /** What it does. */
+  state: PodState;
+  /** What it shall do. */
+  desiredStatus: PodStatus;
+  /** Image that it runs. Empty: a command of the host. */
+  imageName: string;
+  /** GPUs that it holds, by uuid. */
+  gpuUuids: string[];
+  /** Since when it is in its state. */
+  stateChangeTime: Date | undefined;
+}
+
+/** Where an HTTP server listens. */
+export interface MachineAddress {
+  /** The worker or pod. */
+  id: string;
+  /** Port of the pod as its owner named it. Empty: it is a worker. */
+  port: string;
+  /** host:port, or `tunnel` where only the machine's tunnels lead to it. */
+  address: string;
+}
+
+/** Why a machine takes no worker of an endpoint. */
+export interface MachineRefusal {
+  /** The endpoint. */
+  endpointId: string;
+  /** Its name. */
+  endpointName: string;
+  /** Whose it is. */
+  accountId: string;
+  /** What refused, as in MachineExplanation. */
+  refusedBy: string;
+  /** For people. */
+  reason: string;
+  /** What would change it, for people. */
+  change: string;
 }
 
 /** Which machine. */
@@ -123,7 +211,10 @@ export interface ListWorkersResponse {
   nextPageToken: string;
   /** Those that ended without being told to, grouped by endpoint, exit code and last line, the latest first. On the first page only. */
   ended: EndedWorkers[];
-  /** Those of the endpoint that ended within the last day however they did, at most 20, the latest first. Only with an endpoint_id, on the first page. */
+  /**
+   * Those of the endpoint that ended within the last day however they did, at most 20, the latest first; with one machine instead of an endpoint those that
+   * ended there, at most 50. Of each endpoint the last 20 are known. Only on the first page, and with an endpoint_id or one machine.
+   */
   recent: Worker[];
 }
 
@@ -392,6 +483,592 @@ export const ListMachinesResponse: MessageFns<ListMachinesResponse> = {
     const message = createBaseListMachinesResponse();
     message.machines = object.machines?.map((e) => MachineStatus.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseGetMachineRequest(): GetMachineRequest {
+  return { id: "" };
+}
+
+export const GetMachineRequest: MessageFns<GetMachineRequest> = {
+  encode(message: GetMachineRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetMachineRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetMachineRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetMachineRequest>): GetMachineRequest {
+    return GetMachineRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetMachineRequest>): GetMachineRequest {
+    const message = createBaseGetMachineRequest();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseGetMachineResponse(): GetMachineResponse {
+  return {
+    status: undefined,
+    replicaAddress: "",
+    agentSinceTime: undefined,
+    keyId: "",
+    keyRevokedTime: undefined,
+    pods: [],
+    images: [],
+    imageCount: 0,
+    imageBytes: 0,
+    addresses: [],
+    refusals: [],
+  };
+}
+
+export const GetMachineResponse: MessageFns<GetMachineResponse> = {
+  encode(message: GetMachineResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.status !== undefined) {
+      MachineStatus.encode(message.status, writer.uint32(10).fork()).join();
+    }
+    if (message.replicaAddress !== "") {
+      writer.uint32(18).string(message.replicaAddress);
+    }
+    if (message.agentSinceTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.agentSinceTime), writer.uint32(26).fork()).join();
+    }
+    if (message.keyId !== "") {
+      writer.uint32(34).string(message.keyId);
+    }
+    if (message.keyRevokedTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.keyRevokedTime), writer.uint32(42).fork()).join();
+    }
+    for (const v of message.pods) {
+      MachinePod.encode(v!, writer.uint32(50).fork()).join();
+    }
+    for (const v of message.images) {
+      MachineImage.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.imageCount !== 0) {
+      writer.uint32(64).int32(message.imageCount);
+    }
+    if (message.imageBytes !== 0) {
+      writer.uint32(72).int64(message.imageBytes);
+    }
+    for (const v of message.addresses) {
+      MachineAddress.encode(v!, writer.uint32(82).fork()).join();
+    }
+    for (const v of message.refusals) {
+      MachineRefusal.encode(v!, writer.uint32(90).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetMachineResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetMachineResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.status = MachineStatus.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.replicaAddress = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.agentSinceTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.keyRevokedTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.pods.push(MachinePod.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.images.push(MachineImage.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.imageCount = reader.int32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.imageBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.addresses.push(MachineAddress.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.refusals.push(MachineRefusal.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetMachineResponse>): GetMachineResponse {
+    return GetMachineResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetMachineResponse>): GetMachineResponse {
+    const message = createBaseGetMachineResponse();
+    message.status = (object.status !== undefined && object.status !== null)
+      ? MachineStatus.fromPartial(object.status)
+      : undefined;
+    message.replicaAddress = object.replicaAddress ?? "";
+    message.agentSinceTime = object.agentSinceTime ?? undefined;
+    message.keyId = object.keyId ?? "";
+    message.keyRevokedTime = object.keyRevokedTime ?? undefined;
+    message.pods = object.pods?.map((e) => MachinePod.fromPartial(e)) || [];
+    message.images = object.images?.map((e) => MachineImage.fromPartial(e)) || [];
+    message.imageCount = object.imageCount ?? 0;
+    message.imageBytes = object.imageBytes ?? 0;
+    message.addresses = object.addresses?.map((e) => MachineAddress.fromPartial(e)) || [];
+    message.refusals = object.refusals?.map((e) => MachineRefusal.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseMachinePod(): MachinePod {
+  return {
+    id: "",
+    name: "",
+    accountId: "",
+    state: 0,
+    desiredStatus: 0,
+    imageName: "",
+    gpuUuids: [],
+    stateChangeTime: undefined,
+  };
+}
+
+export const MachinePod: MessageFns<MachinePod> = {
+  encode(message: MachinePod, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.accountId !== "") {
+      writer.uint32(26).string(message.accountId);
+    }
+    if (message.state !== 0) {
+      writer.uint32(32).int32(message.state);
+    }
+    if (message.desiredStatus !== 0) {
+      writer.uint32(40).int32(message.desiredStatus);
+    }
+    if (message.imageName !== "") {
+      writer.uint32(50).string(message.imageName);
+    }
+    for (const v of message.gpuUuids) {
+      writer.uint32(58).string(v!);
+    }
+    if (message.stateChangeTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.stateChangeTime), writer.uint32(66).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachinePod {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachinePod();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.desiredStatus = reader.int32() as any;
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.imageName = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.gpuUuids.push(reader.string());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.stateChangeTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachinePod>): MachinePod {
+    return MachinePod.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachinePod>): MachinePod {
+    const message = createBaseMachinePod();
+    message.id = object.id ?? "";
+    message.name = object.name ?? "";
+    message.accountId = object.accountId ?? "";
+    message.state = object.state ?? 0;
+    message.desiredStatus = object.desiredStatus ?? 0;
+    message.imageName = object.imageName ?? "";
+    message.gpuUuids = object.gpuUuids?.map((e) => e) || [];
+    message.stateChangeTime = object.stateChangeTime ?? undefined;
+    return message;
+  },
+};
+
+function createBaseMachineAddress(): MachineAddress {
+  return { id: "", port: "", address: "" };
+}
+
+export const MachineAddress: MessageFns<MachineAddress> = {
+  encode(message: MachineAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.port !== "") {
+      writer.uint32(18).string(message.port);
+    }
+    if (message.address !== "") {
+      writer.uint32(26).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineAddress {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineAddress();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.port = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineAddress>): MachineAddress {
+    return MachineAddress.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineAddress>): MachineAddress {
+    const message = createBaseMachineAddress();
+    message.id = object.id ?? "";
+    message.port = object.port ?? "";
+    message.address = object.address ?? "";
+    return message;
+  },
+};
+
+function createBaseMachineRefusal(): MachineRefusal {
+  return { endpointId: "", endpointName: "", accountId: "", refusedBy: "", reason: "", change: "" };
+}
+
+export const MachineRefusal: MessageFns<MachineRefusal> = {
+  encode(message: MachineRefusal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.endpointName !== "") {
+      writer.uint32(18).string(message.endpointName);
+    }
+    if (message.accountId !== "") {
+      writer.uint32(26).string(message.accountId);
+    }
+    if (message.refusedBy !== "") {
+      writer.uint32(34).string(message.refusedBy);
+    }
+    if (message.reason !== "") {
+      writer.uint32(42).string(message.reason);
+    }
+    if (message.change !== "") {
+      writer.uint32(50).string(message.change);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineRefusal {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineRefusal();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.endpointName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.refusedBy = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.change = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineRefusal>): MachineRefusal {
+    return MachineRefusal.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineRefusal>): MachineRefusal {
+    const message = createBaseMachineRefusal();
+    message.endpointId = object.endpointId ?? "";
+    message.endpointName = object.endpointName ?? "";
+    message.accountId = object.accountId ?? "";
+    message.refusedBy = object.refusedBy ?? "";
+    message.reason = object.reason ?? "";
+    message.change = object.change ?? "";
     return message;
   },
 };
@@ -1040,6 +1717,19 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ListMachinesResponse => ListMachinesResponse.decode(value),
   },
   /**
+   * Shows a machine with what is on it; its workers are in ListWorkers. What accounts gave their workers and pods (variables, commands, inputs) is not shown.
+   * Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name; the message has their ids.
+   */
+  getMachine: {
+    path: "/slipway.v1.MachineService/GetMachine" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetMachineRequest): Buffer => Buffer.from(GetMachineRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetMachineRequest => GetMachineRequest.decode(value),
+    responseSerialize: (value: GetMachineResponse): Buffer => Buffer.from(GetMachineResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetMachineResponse => GetMachineResponse.decode(value),
+  },
+  /**
    * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
    * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
    */
@@ -1097,6 +1787,11 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
   /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
   listMachines: handleUnaryCall<ListMachinesRequest, ListMachinesResponse>;
   /**
+   * Shows a machine with what is on it; its workers are in ListWorkers. What accounts gave their workers and pods (variables, commands, inputs) is not shown.
+   * Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name; the message has their ids.
+   */
+  getMachine: handleUnaryCall<GetMachineRequest, GetMachineResponse>;
+  /**
    * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
    * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
    */
@@ -1131,6 +1826,25 @@ export interface MachineServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListMachinesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Shows a machine with what is on it; its workers are in ListWorkers. What accounts gave their workers and pods (variables, commands, inputs) is not shown.
+   * Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name; the message has their ids.
+   */
+  getMachine(
+    request: GetMachineRequest,
+    callback: (error: ServiceError | null, response: GetMachineResponse) => void,
+  ): ClientUnaryCall;
+  getMachine(
+    request: GetMachineRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetMachineResponse) => void,
+  ): ClientUnaryCall;
+  getMachine(
+    request: GetMachineRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetMachineResponse) => void,
   ): ClientUnaryCall;
   /**
    * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
@@ -1235,6 +1949,17 @@ function fromTimestamp(t: Timestamp): Date {
   let millis = (t.seconds || 0) * 1_000;
   millis += (t.nanos || 0) / 1_000_000;
   return new globalThis.Date(millis);
+}
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
 }
 
 interface MessageFns<T> {

@@ -1,78 +1,73 @@
-/** Errors of the newest failed jobs, those that differ in numbers and ids only taken together, which can be run again together. */
+/** What jobs failed of lately, those that differ in numbers and ids only taken together by core; all jobs of a group can be run again. */
 import { useState } from 'react';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { ApiError, ask } from '../api.ts';
-import { errorText } from '../error-text.ts';
+import type { ErrorGroupView, ErrorsView } from '../../../views-of-errors.ts';
+import { ask } from '../api.ts';
 import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
-import { counted } from '../words.ts';
-import { listJobs } from './job-list.ts';
-import type { ListedJob } from './job-list.ts';
+import { plainText } from '../worker-text.ts';
+import { ago, count, counted } from '../words.ts';
+import { useRunAgain } from './run-again.tsx';
+import type { RunAgain } from './run-again.tsx';
 
-const JOBS_MAX = 200;
-/** One that was run again meanwhile, or is no more. */
-const GONE = [400, 404];
+/** How far back one looks, in minutes. */
+const SPANS = [[15, '15 minutes'], [60, 'hour'], [1_440, 'day'], [10_080, '7 days']] as const;
+const SPAN = 1_440;
 
 /** The part. */
 export function Errors({ id, failed }: { id: string; failed: number }) {
+  const [minutes, setMinutes] = useState<number>(SPAN);
   const { data, error, refetch } = useQuery({
-    // Asked again when one more has failed.
-    queryKey: ['errors', id, failed],
-    queryFn: async () => {
-      const pages = await Promise.all(['FAILED', 'TIMED_OUT'].map((status) => listJobs(id, { status, limit: JOBS_MAX })));
-      return { jobs: pages.flatMap(({ requests }) => requests), isAll: pages.every(({ hasMore }) => !hasMore) };
-    },
+    queryKey: ['errors', id, minutes], queryFn: async () => ({ failed, ...await ask<ErrorsView>('GET', `/api/endpoints/${id}/errors?minutes=${minutes}`) }),
+    // Asked again when more have failed, but not for each.
+    refetchInterval: ({ state: { data: seen } }) => (seen && seen.failed !== failed ? 5_000 : false),
+    placeholderData: keepPreviousData,
   });
-  const { jobs: may } = useSession();
-  const [told, setTold] = useState('');
+  const { runAgain, line } = useRunAgain(id, minutes, () => void refetch());
   if (error) return <Failed error={error} again={() => void refetch()} />;
   if (!data) return <Loading />;
-  const groups = grouped(data.jobs);
-  const runAgain = async (jobs: readonly ListedJob[]): Promise<void> => {
-    setTold('Queueing …');
-    const { queued, failure } = await retried(id, jobs);
-    setTold(`${counted(queued, 'job')} of ${jobs.length} queued again.${failure}`);
-    await refetch();
-  };
-  const of = data.isAll ? 'of all failed jobs that are kept' : `of the newest ${data.jobs.length} failed jobs; there are more`;
+  const choice = (
+    <label>of the last{' '}
+      <select value={minutes} onChange={({ target }) => setMinutes(Number(target.value))}>
+        {SPANS.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+      </select>
+    </label>
+  );
   return (
-    <Panel title="Errors" aside={<><span role="status">{told}</span> {of}</>}>
-      {groups.length === 0 ? <Empty title="No failed job is kept.">They are kept for half an hour after they ended.</Empty> : (
+    <Panel title="Errors" aside={choice}>
+      <p className="body hint">{ofJobs(data)} {line}</p>
+      {data.groups.length === 0 ? <Empty title="No job that failed in this time is kept.">They are kept for half an hour after they ended.</Empty> : (
         <ul className="problems">
-          {groups.map(([text, jobs]) => (
-            <li key={text}>
-              <Badge word={`${jobs.length} ×`} tone="bad" /> <Link href={`/endpoints/${id}/jobs/${jobs[0]!.id}`}>the latest</Link>{' '}
-              {may === 'write' && <button type="button" onClick={() => void runAgain(jobs)}>Run {jobs.length === 1 ? 'it' : 'these'} again</button>}
-              <pre className="viewer" tabIndex={0}>{errorText(jobs[0]!.error ?? jobs[0]!.status).whole}</pre>
-            </li>
-          ))}
+          {data.groups.map((group) => <Group key={group.id} id={id} group={group} nowMs={data.nowMs} runAgain={runAgain} />)}
         </ul>
       )}
     </Panel>
   );
 }
 
-/** One after the other, until one is refused for a reason that holds for all. */
-async function retried(id: string, jobs: readonly ListedJob[]): Promise<{ queued: number; failure: string }> {
-  let queued = 0;
-  for (const job of jobs) {
-    try {
-      await ask('POST', `/api/v2/${id}/retry/${job.id}`, {});
-      queued += 1;
-    } catch (error) {
-      if (!(error instanceof ApiError && GONE.includes(error.status))) return { queued, failure: ` ${(error as Error).message}` };
-    }
-  }
-  return { queued, failure: '' };
+/** Of how many jobs the groups are, and whether these are all. */
+function ofJobs({ jobs, groupCount, groups, hasMore }: ErrorsView): string {
+  if (jobs === 0) return '';
+  const shown = groups.length < groupCount ? ` The ${groups.length} largest of ${count(groupCount)} groups.` : '';
+  return `${hasMore ? `The newest ${counted(jobs, 'failed job')}; there are more.` : `All ${counted(jobs, 'failed job')} of that time that are kept.`}${shown}`;
 }
 
-/** The most frequent first. */
-function grouped(jobs: readonly ListedJob[]): [string, ListedJob[]][] {
-  const groups = new Map<string, ListedJob[]>();
-  for (const job of jobs) {
-    const text = errorText(job.error ?? job.status).message.replaceAll(/[0-9a-f]{8,}|\d+(\.\d+)?/g, '#').slice(0, 500);
-    groups.set(text, [...groups.get(text) ?? [], job]);
-  }
-  return [...groups].sort(([, one], [, other]) => other.length - one.length);
+function Group({ id, group, nowMs, runAgain }: { id: string; group: ErrorGroupView; nowMs: number; runAgain: RunAgain['runAgain'] }) {
+  const { jobs, firstMs, lastMs, jobIds: [latest = '', ...others], sample } = group;
+  const may = useSession().jobs === 'write';
+  const link = (job: string, text: string) => <Link key={job} href={`/endpoints/${id}/jobs/${job}`}>{text}</Link>;
+  return (
+    <li>
+      <Badge word={`${count(jobs)} ×`} tone="bad" /> {link(latest, 'the latest')}{' '}
+      <span className="hint">{jobs === 1 ? ago(lastMs, nowMs) : `first ${ago(firstMs, nowMs)}, last ${ago(lastMs, nowMs)}`}</span>{' '}
+      {may && <button type="button" disabled={!runAgain} onClick={() => void runAgain?.(group.id)}>Run {jobs === 1 ? 'it' : 'these'} again</button>}
+      <pre className="viewer" tabIndex={0}>{plainText(sample)}</pre>
+      {others.length > 0 && (
+        <details><summary>{others.length === 1 ? 'The one before' : `The ${others.length} before`}</summary>
+          <p className="choices">{others.map((job) => link(job, job))}</p>
+        </details>
+      )}
+    </li>
+  );
 }

@@ -1,5 +1,6 @@
 /** The workers of an endpoint on a time line, and those that ended without being told to. */
 import { useState } from 'react';
+import { Link } from 'wouter';
 import type { EndpointView, WorkerView } from '../../../views.ts';
 import { Dialog, DialogButton } from '../dialog.tsx';
 import { Badge, Empty, Panel } from '../parts.tsx';
@@ -17,18 +18,25 @@ const KEY: readonly (readonly [Phase['kind'], string])[] = [
 /** Of those in a lane that ended, as many are told of in words. */
 const TOLD_MAX = 3;
 
+/** What they are of. On a machine's own page `machineName` says which it is. */
+interface WorkersShown {
+  view: Pick<EndpointView, 'workers' | 'recent' | 'ended' | 'nowMs'>;
+  machineName?: string;
+}
+
 /** All of them. */
-export function Workers({ view }: { view: EndpointView }) {
+export function Workers({ view, ...place }: WorkersShown) {
   const { workers, ended, nowMs } = view;
   return (
     <>
-      <TimeLine view={view} />
+      <TimeLine view={view} {...place} />
       {ended.length > 0 && (
         <Panel title="Workers that ended by themselves" aside="of the last day">
           <ul className="problems">
-            {ended.map(({ count, exitCode, lastLine, lastEndedMs, reason }) => (
-              <li key={`${exitCode} ${lastLine}`}>
-                <Badge word={`${count} ×`} tone="bad" /> {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}
+            {ended.map(({ count, exitCode, lastLine, lastEndedMs, reason, endpointName = '' }) => (
+              <li key={`${endpointName} ${exitCode} ${lastLine}`}>
+                <Badge word={`${count} ×`} tone="bad" /> {endpointName !== '' && `of ${endpointName}, `}
+                {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}
                 <pre className="viewer" tabIndex={0}>{plainText(reason || lastLine)}</pre>
               </li>
             ))}
@@ -40,7 +48,7 @@ export function Workers({ view }: { view: EndpointView }) {
   );
 }
 
-function TimeLine({ view: { workers, recent, nowMs } }: { view: EndpointView }) {
+function TimeLine({ view: { workers, recent, nowMs }, machineName }: WorkersShown) {
   const [chosenMs, setChosenMs] = useState(() => fitting(workers, nowMs));
   const fromMs = nowMs - chosenMs;
   const shown = [...workers, ...recent].filter(({ endedMs }) => endedMs === 0 || endedMs > fromMs);
@@ -53,12 +61,14 @@ function TimeLine({ view: { workers, recent, nowMs } }: { view: EndpointView }) 
   );
   return (
     <Panel title="Workers" aside={choice}>
-      {workers.length === 0 && <Empty title="No worker runs.">One starts when a job comes, or at once with workersMin above 0.</Empty>}
+      {workers.length === 0 && (
+        <Empty title="No worker runs.">{machineName === undefined ? 'One starts when a job comes, or at once with workersMin above 0.' : undefined}</Empty>
+      )}
       {shown.length > 0 && (
         <>
           {lanesOf(shown).map(({ machineId, lanes }) => (
             <div key={machineId} role="group" aria-label={`machine ${machineId}`}>
-              <p className="lanes-of">machine <code>{machineId}</code></p>
+              <p className="lanes-of">machine {machineName ?? <code>{machineId}</code>}</p>
               <ul className="lanes">{lanes.map((lane) => <LaneRow key={lane.name} lane={lane} fromMs={fromMs} nowMs={nowMs} />)}</ul>
             </div>
           ))}
@@ -103,7 +113,7 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
 }
 
 function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
-  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion } = worker;
+  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint } = worker;
   const phases = phasesOf(worker, nowMs);
   const busyMs = timeIn('busy', phases, fromMs);
   const frozenMs = timeIn('frozen', phases, fromMs);
@@ -116,7 +126,8 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
   ];
   return (
     <li className="hint">
-      <code>{id}</code> <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} /> {parts.filter((part) => part !== '').join(' · ')}{' '}
+      <code>{id}</code> {endpoint && <Link href={`/endpoints/${endpoint.id}`} title={`account ${endpoint.accountId}`}>{endpoint.name}</Link>}{' '}
+      <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} /> {parts.filter((part) => part !== '').join(' · ')}{' '}
       {endedMs === 0 && (
         <DialogButton text="Log" className="quiet" spoken={`of worker ${id}`}>
           {(close) => <Dialog title={`Log of worker ${id}`} onClose={close}><TailLog path={`/api/workers/${id}/log`} label="Log" /></Dialog>}

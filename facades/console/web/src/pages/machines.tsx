@@ -1,5 +1,6 @@
 /** Machines of the installation, for the operator: what each has, and whether new work may go there. */
 import { useState } from 'react';
+import { Link } from 'wouter';
 import type { MachineView, OverviewView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
@@ -57,7 +58,7 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
   };
   return (
     <tr>
-      <th scope="row"><span className="text" title={name}>{name}</span> <code className="id">{id}</code></th>
+      <th scope="row"><Link href={`/machines/${id}`} className="text" title={name}>{name}</Link> <code className="id">{id}</code></th>
       <td>{connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />} {cordoned && (
         <Badge word={machine.workers === 0 ? 'drained' : `draining, ${machine.workers} left`} tone={machine.workers === 0 ? 'good' : 'warn'} />
       )}</td>

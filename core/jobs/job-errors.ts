@@ -1,0 +1,74 @@
+/** Errors of an endpoint's failed jobs in groups. */
+import { ErrorGroups, checkGroupId, errorSpanMs } from '../domain/error-groups.ts';
+import type { ErrorGroup, FailedJob } from '../domain/error-groups.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { FailedSlice } from '../store/failed-jobs.ts';
+import type { Stores } from '../store/storage.ts';
+
+/** Groups of the newest failed jobs. */
+export interface FoundErrors {
+  groups: ErrorGroup[];
+  groupCount: number;
+  jobs: number;
+  /** There are older ones that were not looked at. */
+  more: boolean;
+}
+
+/** Which errors. */
+export interface ErrorsRequest {
+  /** How far back the jobs may have ended; 0: a day. */
+  spanMs: number;
+  /** Only this group, with the ids of all its jobs; empty: all groups. */
+  groupId: string;
+}
+
+/** Jobs of a slice, and of all slices of a call; bytes of their errors. */
+const SLICE = 500;
+const JOBS_MAX = 10_000;
+const BYTES_MAX = 64 * 1024 * 1024;
+/** How long texts are looked at before others have their turn, in milliseconds. */
+const TURN_MS = 5;
+
+/** What it needs. */
+export interface JobErrorsOptions {
+  stores: Pick<Stores, 'jobs'>;
+  clock: Clock;
+}
+
+export class JobErrors {
+  readonly #options: JobErrorsOptions;
+
+  constructor(options: JobErrorsOptions) {
+    this.#options = options;
+  }
+
+  /** INVALID_REQUEST: a span out of range, or no id of a group. */
+  async list(endpointId: string, { spanMs: span, groupId }: ErrorsRequest): Promise<FoundErrors> {
+    const spanMs = errorSpanMs(span);
+    checkGroupId(groupId);
+    const groups = new ErrorGroups(groupId);
+    let after: number | undefined;
+    let looked = 0;
+    let bytes = 0;
+    do {
+      const slice: FailedSlice = await this.#options.stores.jobs.failed(endpointId, { spanMs, after, limit: Math.min(SLICE, JOBS_MAX - looked) });
+      await this.#add(groups, slice.jobs);
+      looked += slice.looked;
+      bytes += slice.bytes;
+      after = slice.next;
+    } while (after !== undefined && looked < JOBS_MAX && bytes < BYTES_MAX);
+    return { ...groups.list(), more: after !== undefined };
+  }
+
+  /** Heartbeats and answers of others come in between. */
+  async #add(groups: ErrorGroups, jobs: readonly FailedJob[]): Promise<void> {
+    const { clock } = this.#options;
+    let sinceMs = clock.monotonicMs();
+    for (const job of jobs) {
+      groups.add(job);
+      if (clock.monotonicMs() - sinceMs < TURN_MS) continue;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+      sinceMs = clock.monotonicMs();
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Jobs of an endpoint that failed or timed out, the newest first, with the parts of their errors that tell what was wrong. Slices by the index of finished
+ * jobs: each reads so many entries and so many bytes and no more, however many jobs there are and however long their errors.
+ */
+import { ERROR_HEAD, ERROR_TAIL, ERROR_WHOLE_MAX } from '../domain/error-groups.ts';
+import type { FailedJob } from '../domain/error-groups.ts';
+import type { Fragment, Sql } from './database.ts';
+import { PAGE_BYTES_MAX } from './page.ts';
+
+/** Which slice. */
+export interface FailedSliceRequest {
+  /** Only jobs that ended within so many milliseconds. */
+  spanMs: number;
+  /** Only jobs behind this place: `next` of the slice before. Undefined: from the newest. */
+  after: number | undefined;
+  /** Jobs that are looked at, those that ended earlier included. */
+  limit: number;
+}
+
+/** A slice. */
+export interface FailedSlice {
+  /** Each with its place. */
+  jobs: (FailedJob & { position: number })[];
+  /** Jobs that were looked at, and the bytes of their errors. */
+  looked: number;
+  bytes: number;
+  /** Where the next slice begins; undefined: there is none. */
+  next: number | undefined;
+}
+
+interface FailedRow {
+  id: string;
+  state: string;
+  position: number;
+  finished_ms: number;
+  counts: boolean;
+  bytes: number;
+  head: string | null;
+  tail: string | null;
+  found: number;
+}
+
+/** Reads a slice; on the hot pool, whose plans are the indexes. */
+export async function readFailedJobs(sql: Sql, endpointId: string, { spanMs, after, limit }: FailedSliceRequest): Promise<FailedSlice> {
+  const newest = (state: Fragment): Fragment => sql`
+    (SELECT endpoint_id, id, state, position, finished_at, expires_at FROM job
+      WHERE endpoint_id = ${endpointId} AND ${state} AND finished_at IS NOT NULL AND position < ${after ?? Number.MAX_SAFE_INTEGER}
+      ORDER BY position DESC LIMIT ${limit}::int)`;
+  // Sizes decide what is read before any text is: those that are stored apart are fetched for the answer alone.
+  const rows = await sql<FailedRow[]>`
+    WITH slice AS MATERIALIZED (
+      SELECT *, expires_at > now() AND finished_at >= now() - ${spanMs}::float8 * interval '1 ms' AS counts
+      FROM (${newest(sql`state = 'FAILED'`)} UNION ALL ${newest(sql`state = 'TIMED_OUT'`)}) AS n ORDER BY position DESC LIMIT ${limit}::int
+    ), sized AS (
+      SELECT s.*, o.error, coalesce(octet_length(o.error), 0) AS bytes FROM slice s
+      LEFT JOIN job_output o ON s.counts AND o.endpoint_id = ANY(ARRAY[s.endpoint_id]) AND o.job_id = s.id
+    ), page AS (
+      SELECT *, sum(bytes) OVER (ORDER BY position DESC) - bytes AS before FROM sized
+    )
+    SELECT id, state, position, counts, bytes, date_part('epoch', finished_at) * 1000 AS finished_ms, (SELECT count(*)::int FROM slice) AS found,
+      CASE WHEN bytes <= ${ERROR_WHOLE_MAX}::int THEN error ELSE left(error, ${ERROR_HEAD}::int) END AS head,
+      CASE WHEN bytes > ${ERROR_WHOLE_MAX}::int THEN right(error, ${ERROR_TAIL}::int) ELSE '' END AS tail
+    FROM page WHERE before < ${PAGE_BYTES_MAX}::int ORDER BY position DESC`;
+  const last = rows.at(-1);
+  const isEnd = !last || rows.length === last.found && last.found < limit;
+  return {
+    jobs: rows.filter(({ counts }) => counts).map(({ id, state, position, finished_ms: finishedAtMs, head, tail }) => (
+      { id, state, position, finishedAtMs, error: head === null ? undefined : { head, tail: tail ?? '' } }
+    )),
+    looked: rows.length, bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0), next: isEnd ? undefined : last.position,
+  };
+}

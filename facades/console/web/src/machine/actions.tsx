@@ -1,0 +1,85 @@
+/** Draining a machine, letting work in again, forgetting it: each says before it is done what will happen. */
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import type { MachinePageView } from '../../../views-of-machines.ts';
+import { ask } from '../api.ts';
+import { DialogButton, DialogForm } from '../dialog.tsx';
+import { counted } from '../words.ts';
+
+/** The buttons. One that is here cannot be forgotten: its agent would join again. */
+export function MachineActions({ view }: { view: MachinePageView }) {
+  const { machine: { id, name, connected, cordoned } } = view;
+  const [failure, setFailure] = useState('');
+  const letIn = (): void => {
+    cordon(id, false).then(() => setFailure(''), (error: Error) => setFailure(error.message));
+  };
+  return (
+    <>
+      {failure !== '' && <span role="alert" className="failure">{failure}</span>}
+      {cordoned ? <button type="button" onClick={letIn}>Let work in</button> : (
+        <DialogButton text="Drain" spoken={name}>
+          {(close) => (
+            <DialogForm title={`Drain ${name}?`} action="Drain it" onClose={close} onSubmit={() => cordon(id, true).then(close)}>
+              <Drained view={view} />
+            </DialogForm>
+          )}
+        </DialogButton>
+      )}
+      {!connected && <Forget view={view} />}
+    </>
+  );
+}
+
+function cordon(id: string, cordoned: boolean): Promise<unknown> {
+  return ask('POST', `/api/machines/${id}/cordon`, { cordoned });
+}
+
+function Drained({ view: { workers, pods } }: { view: MachinePageView }) {
+  const goOn = workers.length === 1 ? 'it goes' : 'they go';
+  const stay = pods.length === 1 ? 'it stays' : 'they stay';
+  const frozen = workers.filter(({ state }) => state === 'FROZEN').length;
+  return (
+    <div className="body">
+      <p>Nothing new starts or wakes there until you let work in again.</p>
+      <ul>
+        <li>{workers.length === 0 ? 'No worker runs there.' : `${counted(workers.length, 'worker')} there: ${goOn} on.`}</li>
+        {frozen > 0 && <li>{counted(frozen, 'frozen worker')} of these will not be woken; jobs start others elsewhere.</li>}
+        <li>{pods.length === 0 ? 'It has no pods.' : `${counted(pods.length, 'pod')} there: ${stay}, with all files.`}</li>
+      </ul>
+    </div>
+  );
+}
+
+function Forget({ view: { machine: { id, name }, workers, pods } }: { view: MachinePageView }) {
+  const [, go] = useLocation();
+  const submit = async (close: () => void): Promise<void> => {
+    await ask('POST', `/api/machines/${id}/forget`, {});
+    close();
+    go('/machines');
+  };
+  return (
+    <DialogButton text="Forget" className="danger" spoken={name}>
+      {(close) => (
+        <DialogForm title={`Forget ${name}?`} action="Forget it" danger onClose={close} onSubmit={() => submit(close)}>
+          <div className="body">
+            <p>For a machine that will not come back. Nothing undoes it.</p>
+            <ul>
+              <li>
+                {workers.length === 0 ? 'No worker is lost.' : `Lost with it: ${counted(workers.length, 'worker')}; those that are wanted start elsewhere.`}
+              </li>
+              <li>{pods.length === 0 ? 'It has no pods.' : `Deleted with all files: ${counted(pods.length, 'pod')}, ${namesOf(pods)}.`}</li>
+              <li>Its key works no more: to join again it needs a new one.</li>
+            </ul>
+          </div>
+        </DialogForm>
+      )}
+    </DialogButton>
+  );
+}
+
+const NAMED_MAX = 5;
+
+function namesOf(pods: MachinePageView['pods']): string {
+  const more = pods.length - NAMED_MAX;
+  return pods.slice(0, NAMED_MAX).map(({ name }) => name).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

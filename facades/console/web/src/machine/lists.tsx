@@ -1,0 +1,75 @@
+/** What else is on a machine: pods, images; and endpoints whose workers it does not take. */
+import { Link } from 'wouter';
+import type { MachinePageView, MachineRefusalView } from '../../../views-of-machines.ts';
+import { Badge, Panel } from '../parts.tsx';
+import { ago, bytes, count, counted, mib, unbroken } from '../words.ts';
+
+/** Its pods; nothing where it has none. */
+export function Pods({ view: { pods, nowMs } }: { view: MachinePageView }) {
+  if (pods.length === 0) return null;
+  return (
+    <Panel title="Pods">
+      <div className="scroll" tabIndex={0} role="region" aria-label="Pods, scrolls sideways">
+        <table className="rows">
+          <thead><tr><th>Name</th><th>State</th><th>Since</th><th>Image</th><th className="right">GPUs</th><th>Account</th></tr></thead>
+          <tbody>{pods.map(({ id, name, state, sinceMs, image, gpus, accountId }) => (
+            <tr key={id}>
+              <th scope="row"><span className="text" title={name}>{name}</span> <code className="id">{id}</code></th>
+              <td><Badge word={state} /></td>
+              <td>{ago(sinceMs, nowMs)}</td>
+              <td><span className="text" title={image}>{image || 'none: a command of the host'}</span></td>
+              <td className="right number">{gpus.length || '–'}</td>
+              <td>{accountId}</td>
+            </tr>
+          ))}</tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+/** Its images, the largest first; nothing where it has none. */
+export function Images({ view: { images, imageCount, imageBytes } }: { view: MachinePageView }) {
+  if (images.length === 0) return null;
+  const shown = images.length < imageCount ? `the largest ${count(images.length)} of ${counted(imageCount, 'name')}` : counted(imageCount, 'name');
+  return (
+    <Panel title="Images" aside={<span>{shown}, {sizeOf(imageBytes)} in all</span>}>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Images, scrolls sideways">
+        <table className="rows">
+          <thead><tr><th>Name</th><th className="right">Size</th><th>Digest</th></tr></thead>
+          <tbody>{images.map(({ name, digest, bytes: size }) => (
+            <tr key={name}>
+              <th scope="row"><span className="text" title={name}>{name}</span></th>
+              <td className="right number">{sizeOf(size)}</td>
+              <td>{digest === '' ? 'from no registry' : <code title={digest}>{digest.slice(0, 19)}…</code>}</td>
+            </tr>
+          ))}</tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+const MIB = 1_048_576;
+
+/** Images are large: from 1 GiB on in whole ones. */
+function sizeOf(value: number): string {
+  return value < 1_024 * MIB ? bytes(value) : mib(value / MIB);
+}
+
+/** Endpoints that need a place and find none here; nothing where there are none. */
+export function Refusals({ refusals }: { refusals: readonly MachineRefusalView[] }) {
+  if (refusals.length === 0) return null;
+  return (
+    <Panel title="Takes no worker of" aside="endpoints whose workers find no place now">
+      <ul className="problems">
+        {refusals.map(({ endpointId, endpointName, accountId, reason, change }) => (
+          <li key={endpointId}>
+            <Link href={`/endpoints/${endpointId}`}>{endpointName}</Link> <span className="hint">account {accountId}</span>{' '}
+            {unbroken(change === '' ? reason : `${reason} – ${change}`)}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

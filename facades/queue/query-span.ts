@@ -1,0 +1,24 @@
+/** Reads `since` of query strings: how far back from now, as 90s, 30m or 12h. Core refuses what is beyond, in the contract's words. */
+import { CoreError } from '../../proto/wire/reason.ts';
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** What it may be. */
+export interface SpanBounds {
+  minMs: number;
+  maxMs: number;
+  /** The bounds and examples for people, as `from 60s to 12h, as 90s, 30m or 12h`. */
+  text: string;
+  /** Of s, m, h and d. */
+  units: string;
+}
+
+/** In milliseconds; 0: it is not said. Throws INVALID_REQUEST. */
+export function querySpanMs(query: unknown, { minMs, maxMs, text, units }: SpanBounds): number {
+  const { since = '' } = query as Record<string, unknown>;
+  if (since === '') return 0;
+  const [, digits, unit = ''] = (typeof since === 'string' && /^(\d{1,9})([smhd])$/.exec(since)) || [];
+  const ms = digits === undefined || !units.includes(unit) ? Number.NaN : Number(digits) * UNITS_MS[unit]!;
+  if (ms >= minMs && ms <= maxMs) return ms;
+  throw new CoreError('INVALID_REQUEST', `"since" must be one number with a unit, ${text}.`);
+}

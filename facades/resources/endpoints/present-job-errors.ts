@@ -1,0 +1,11 @@
+/** What jobs failed of, as records: GET /errors and `slipway errors --json`. */
+import type { ErrorGroup, ListErrorsResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
+
+/** The groups, and of how many jobs they are. */
+export function jobErrorsRecord({ groups, groupCount, jobs, more }: ListErrorsResponse) {
+  return { jobs, groupCount, hasMore: more, groups: groups.map(groupRecord) };
+}
+
+function groupRecord({ id, text, jobs, firstTime, lastTime, jobIds, sample }: ErrorGroup) {
+  return { id, text, jobs, firstAt: firstTime?.toISOString(), lastAt: lastTime?.toISOString(), jobIds, sample };
+}

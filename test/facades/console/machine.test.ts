@@ -1,0 +1,134 @@
+/** The page of one machine in a real Chromium: what is on it and whose, what it was at, and what draining and forgetting it means. */
+import t from 'tap';
+import postgres from 'postgres';
+import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { whyNoChromium } from '../../helpers/chromium.ts';
+import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { startSystem } from '../../helpers/system.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { consolePages } from './console-pages.ts';
+
+const SECRET = 'a-secret-of-an-account';
+
+t.setTimeout(400_000);
+t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
+  const system = await startSystem(t, { agents: 0 });
+  const agent = await system.startAgent(undefined, { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x3', SLIPWAY_AGENT_LOCATIONS: 'CZ' });
+  const { clients, rootKey, accountId } = system;
+  const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  const { open, inspect } = await consolePages(t, system);
+  const machineId = (await call(clients.machines, 'listMachines', {}, rootKey)).machines[0]!.machine!.id;
+  const fields = { name: 'on a card', gpuIds: ['NVIDIA L4'], workersMin: 1, env: { TOKEN: SECRET } };
+  const id = await system.createEndpoint({ command: jsHandler('all.js'), fields, workersMax: 1 });
+  const jobs = endpointJobs(system, id);
+  const pod = Pod.fromPartial({ name: 'notebook', gpuIds: ['NVIDIA L4'], startCommand: ['/bin/sh', '-c', `sleep 600; ${SECRET}`], env: { TOKEN: SECRET } });
+  const { id: podId } = (await call(clients.pods, 'createPod', { pod }, system.key)).pod!;
+  const page = await open(t, { key: rootKey });
+
+  await t.test('from the map, from the list and by its name', async () => {
+    await page.locator('.machines').getByRole('link', { name: 'rack-1' }).click();
+    await page.getByRole('heading', { name: 'rack-1' }).waitFor();
+    await page.getByRole('link', { name: 'Machines' }).first().click();
+    await page.getByRole('row').getByRole('link', { name: 'rack-1' }).click();
+    await page.waitForURL(`**/console/machines/${machineId}`);
+    await page.goto(`${system.url}/console/machines/rack-1`);
+    await page.getByRole('heading', { name: 'rack-1' }).waitFor();
+    await page.getByText(machineId, { exact: true }).waitFor();
+  });
+
+  await t.test('its GPUs with who has each, live; the time line of its workers; pods; what it is', async (t) => {
+    const gpus = page.getByRole('region', { name: /^GPUs/ });
+    await gpus.getByRole('row').filter({ hasText: 'on a card' }).filter({ hasText: `idle${accountId}` }).waitFor();
+    await gpus.getByRole('row').filter({ hasText: `pod ${podId}, notebook` }).filter({ hasText: accountId }).waitFor();
+    await gpus.getByRole('row').filter({ hasText: 'free' }).waitFor();
+    const job = await jobs.run({ mode: 'until', file: '/nonexistent/file' });
+    await gpus.getByRole('row').filter({ hasText: /100\s% busy/ }).waitFor();
+    const lanes = page.getByRole('group', { name: `machine ${machineId}` });
+    await lanes.getByText('machine rack-1').waitFor();
+    const lane = lanes.locator('.lane').filter({ has: page.getByText(/^GPU \S+/) });
+    await lane.getByRole('link', { name: 'on a card' }).waitFor();
+    await lane.locator('.phases .busy').first().waitFor({ state: 'attached' });
+    await jobs.call('POST', `/cancel/${job}`);
+    await gpus.getByRole('row').filter({ hasText: /idle/ }).waitFor();
+    await page.getByRole('region', { name: /^Pods/ }).getByRole('row').filter({ hasText: 'notebook' }).filter({ hasText: 'running' }).waitFor();
+    await page.getByRole('region', { name: /^What it is/ }).getByRole('row').filter({ hasText: 'Locations' }).filter({ hasText: 'CZ' }).waitFor();
+    await inspect(t, page, 'a machine');
+    t.notMatch(await page.content(), new RegExp(SECRET), 'nothing that accounts gave');
+  });
+
+  await t.test('images, a GPU that is not well, a worker that crashed, and whom it refuses', async (t) => {
+    await sql`
+      INSERT INTO machine_image (machine_id, name, digest, size_bytes)
+      SELECT ${machineId}, 'registry.example/team/model-' || n || ':latest', 'sha256:' || repeat('ab', 32), n * 1000000000::bigint
+      FROM generate_series(1, 3) AS n`;
+    await page.getByRole('region', { name: /^Images/ }).getByRole('row').filter({ hasText: 'model-3' }).waitFor();
+    const bad = await system.createEndpoint({
+      command: ['/bin/sh', '-c', 'echo no such model >&2; exit 7'], fields: { name: 'bad', computeType: 'CPU', workersMin: 1 }, ready: 0,
+    });
+    await page.getByText('no such model').first().waitFor();
+    await system.endWorkers(bad);
+    const large = { name: 'three cards', gpuIds: ['NVIDIA L4'], gpuCount: 3, workersMin: 1 };
+    const many = await system.createEndpoint({ command: jsHandler('all.js'), fields: large, ready: 0 });
+    const refusals = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Takes no worker of' }) });
+    await refusals.getByRole('link', { name: 'three cards' }).waitFor();
+    await refusals.getByText(new RegExp(`account ${accountId}`)).waitFor();
+    await inspect(t, page, 'a machine with troubles');
+    await system.endWorkers(many);
+    await refusals.waitFor({ state: 'detached' });
+  });
+
+  await t.test('draining says first what will happen, and lets work in again', async (t) => {
+    await page.getByRole('button', { name: 'Drain rack-1' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^\d+ workers? there: (it goes|they go) on\.$/).waitFor();
+    await dialog.getByText('1 pod there: it stays, with all files.').waitFor();
+    await inspect(t, page, 'draining a machine');
+    await dialog.getByRole('button', { name: 'Drain it' }).click();
+    await page.getByText(/^draining, \d+ left$/).waitFor();
+    await page.goto(`${system.url}/console`);
+    const wrong = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wrong now' }) });
+    await wrong.getByRole('link', { name: 'rack-1' }).first().click();
+    await page.getByRole('button', { name: 'Let work in' }).click();
+    await page.getByText(/^draining/).waitFor({ state: 'detached' });
+    t.match(page.url(), new RegExp(`/machines/${machineId}$`), 'what is wrong leads there');
+  });
+
+  await t.test('an account’s key may not see it; none is there of that name', async (t) => {
+    const owner = await open(t);
+    await owner.goto(`${system.url}/console/machines/${machineId}`);
+    await owner.getByText('This key may not see that.').waitFor();
+    await inspect(t, owner, 'a machine, for an account');
+    const reader = await open(t, { key: await system.newKey(KeyScope.READ_ONLY) });
+    await reader.goto(`${system.url}/console/machines/rack-1`);
+    await reader.getByText('This key may not see that.').waitFor();
+    await page.goto(`${system.url}/console/machines/nosuch`);
+    await page.getByText('There is no machine "nosuch".').waitFor();
+    await inspect(t, page, 'no such machine');
+    const statusOf = (machine: string) => page.evaluate(`fetch('/console/api/live?machine=${machine}',
+      { headers: { 'x-slipway-console': '1' } }).then(({ status }) => status)`);
+    t.same([await statusOf('x'.repeat(300)), await statusOf('x&machine=y')], [404, 404]);
+  });
+
+  await t.test('away, and forgotten: it says first what goes with it', async (t) => {
+    await page.goto(`${system.url}/console/machines/${machineId}`);
+    await page.getByText('connected', { exact: true }).waitFor();
+    t.equal(await page.getByRole('button', { name: /^Forget/ }).count(), 0, 'one that is here would join again');
+    await agent.stop();
+    await page.getByText(/^away, heard /).waitFor({ timeout: 60_000 });
+    await page.getByRole('button', { name: 'Forget rack-1' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^Deleted with all files: 1 pod, notebook\.$/).waitFor();
+    await inspect(t, page, 'forgetting a machine');
+    await waitFor('its lease to end', async () => {
+      const [row] = await sql<{ over: boolean }[]>`SELECT lease_expires_at < now() AS over FROM machine WHERE id = ${machineId}`;
+      return row!.over;
+    }, 30_000);
+    await dialog.getByRole('button', { name: 'Forget it' }).click();
+    await page.getByText('No machine has joined yet.').waitFor();
+    t.match(page.url(), /\/machines$/);
+  });
+});
