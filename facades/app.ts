@@ -30,6 +30,7 @@ import { LiveFeeds } from './console/live-feeds.ts';
 import { surfacePath } from './console/other-surfaces.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { Sessions } from './console/session.ts';
+import { TriedRequests } from './console/tried-requests.ts';
 import { CoreClient } from './core-client/core-client.ts';
 import { RefusalTeller } from './core-client/refusal-teller.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
@@ -109,10 +110,11 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const sessions = new Sessions(config.edgeKey, clock, random);
+  const tried = new TriedRequests();
   const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
   const forms = { edgeKey, domains, podDomains };
   const routing = new LbRouting(forms);
-  const app = buildApp(config, { sessions, routing, forms, random });
+  const app = buildApp(config, { sessions, tried, routing, forms, random });
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
   const meter = facadeMetrics(metrics, { held: () => places.waiting, budgets }, clock);
@@ -136,6 +138,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const balancing = { activator, tracing, tunnels, pods, gate, routing, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
   routing.addTo(app);
+  tried.addTo(app);
   addAuthorizer(app, { places, gate, settings, edgeKey, clock, logger });
   addRequestState(app);
   addHttpRules(app);
@@ -219,17 +222,18 @@ function budgetOf(mib: number): MemoryBudget {
 
 interface AppParts {
   sessions: Sessions;
+  tried: TriedRequests;
   routing: LbRouting;
   forms: LbForms;
   random: Random;
 }
 
-function buildApp(config: FacadeConfig, { sessions, routing, forms, random }: AppParts): FastifyInstance {
+function buildApp(config: FacadeConfig, { sessions, tried, routing, forms, random }: AppParts): FastifyInstance {
   return fastify({
     genReqId: requestIds(random),
     rewriteUrl: (request) => {
       toOriginForm(request);
-      return routing.routed(request, surfacePath(request, sessions));
+      return routing.routed(request, surfacePath(request, sessions, tried));
     },
     logger: false,
     exposeHeadRoutes: false,

@@ -61,6 +61,7 @@ export interface Agent {
 
 /** How often the slow checks run, in milliseconds. */
 const WATCH_PERIOD_MS = 250;
+const OLD_LOGS_PERIOD_MS = 60_000;
 /** How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway. */
 const FAREWELL_MS = 1_000;
 
@@ -160,7 +161,8 @@ class AgentProcess extends SingleRunService {
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
     const connect = this.#buildConnectLoop();
     this.#gpuWatch = new GpuWatch({ gpus: () => this.#machine.gpus, onChange: () => connect.renew('a GPU came or went'), clock, random, logger });
-    this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch, this.#measures];
+    const oldLogs = new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass: () => this.#units.archive.prune(), ...this.#seams });
+    this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch, oldLogs, this.#measures];
   }
 
   /** Where workers find it, and as which machine core knows it. Once it has started. */

@@ -15,6 +15,8 @@ import { StartGate, startPlaces } from './units/start-gate.ts';
 import type { OnStart } from './units/unit-kind.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 
+const MIB = 1024 * 1024;
+
 /** Runs images, where the machine has an engine. */
 export interface ContainerSide {
   /** Undefined: no engine has been found yet. */
@@ -70,7 +72,8 @@ export function buildUnitBase(options: {
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });
   return {
-    executors, launcher, users, scratchFolder, archive: new LogArchive(join(dataDir, 'logs')), handover: new GpuHandover(),
+    executors, launcher, users, scratchFolder, handover: new GpuHandover(),
+    archive: new LogArchive({ folder: join(dataDir, 'logs'), bytesMax: config.endedLogsMib * MIB, clock }),
     starts: new StartGate(startPlaces(), clock), onStart,
     podsFolder: join(dataDir, 'pods'),
   };

@@ -56,6 +56,8 @@ export interface AgentConfig {
   prefetch: boolean;
   /** Disk for images that this agent pulled, in GB; the longest unused make way. SLIPWAY_IMAGE_DISK_GB, default 0: as much as there is. */
   imageDiskGb: number;
+  /** Disk for what workers and pods wrote that ended, in MiB, 4 to 100,000; the oldest make way. SLIPWAY_ENDED_LOGS_MIB, default 64. */
+  endedLogsMib: number;
   /** When a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
   stopPolicy: StopPolicy;
   /** How long a job may take to stop before that, in milliseconds. SLIPWAY_STOP_GRACE_MS, default 5000. */
@@ -128,6 +130,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
     prefetch: reader.flag('SLIPWAY_PREFETCH', false),
     imageDiskGb: reader.integer('SLIPWAY_IMAGE_DISK_GB', 0, 0, 1_000_000),
+    endedLogsMib: reader.integer('SLIPWAY_ENDED_LOGS_MIB', 64, 4, 100_000),
     stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
     workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),

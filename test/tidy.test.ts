@@ -163,19 +163,20 @@ t.test('every type is written', async (t) => {
 const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [
     /process\.env/,
-    // Of the console one file holds samples for users.
-    /(^|\/)config\.ts$|^test\/|^deploy\/local\/|^gpu-agent\/handler\/|^examples\/|^facades\/(cli\/slipway\.mjs|console\/web\/src\/endpoint\/code\.tsx)$/,
+    // Of the console these hold samples for users.
+    /(^|\/)config\.ts$|^test\/|^deploy\/local\/|^gpu-agent\/handler\/|^examples\/|^facades\/(cli\/slipway\.mjs|console\/web\/src\/endpoint\/(lb-)?code\.tsx?)$/,
     'read it in the config.ts of the process and hand it in',
   ],
   [
     /\bDate\.now\b|new Date\(\)|\bperformance\.now\b|\bhrtime\b|\bprocess\.uptime\b/,
-    /^core\/runtime\/clock\.ts$|^test\/|^gpu-agent\/handler\/|^examples\//,
+    // In browsers there is one clock, and one file has it.
+    /^core\/runtime\/clock\.ts$|^facades\/console\/web\/src\/stopwatch\.ts$|^test\/|^gpu-agent\/handler\/|^examples\//,
     'use the Clock that is handed in',
   ],
   [
     // Also where it is handed on. Those of a socket bound its silence.
     /(?<![.\w])set(Timeout|Interval)(?=[(,;)])|\b(globalThis|window)\.set(Timeout|Interval)\b|'node:timers'/,
-    /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|deploy|helpers|handlers)\//,
+    /^core\/runtime\/clock\.ts$|^facades\/console\/web\/src\/stopwatch\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|deploy|helpers|handlers)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
   [/\bMath\.random\b/, /^examples\/|^test\/helpers\/seeded-random\.ts$/, 'use the Random that is handed in; tests use seededRandom'],
@@ -205,7 +206,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from the machine's.
   [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (core/runtime/disk.ts)'],
   [
-    /\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\/|^facades\/console\/web\/src\/endpoint\/code\.tsx$/,
+    /\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\/|^facades\/console\/web\/src\/endpoint\/(lb-)?code\.tsx?$/,
     'use the logger that is handed in',
   ],
   [

@@ -11,6 +11,8 @@ const ANSWER_MS_MAX = 10_000;
 const REQUESTS_MAX = 64;
 const REQUESTS_PER_MACHINE_MAX = 16;
 const REQUESTS_PER_ACCOUNT_MAX = 8;
+const NO_LOG = 'The machine has no log of it any more: of workers that ended it keeps those of a day, and of these the latest that its disk has room for. '
+  + 'An agent that is killed takes the logs of commands that ran along.';
 
 /** Whose log. */
 export interface LogRequest {
@@ -84,7 +86,7 @@ export class WorkerLogs {
     const isOld = found && waiting.request.job && !job;
     if (isOld) waiting.reject(new DomainError('UNAVAILABLE', 'The agent of its machine is of a release that keeps no logs of jobs.'));
     else if (found) waiting.resolve({ log, job });
-    else waiting.reject(new DomainError('NOT_FOUND', 'The machine keeps no log of it, or not any more.'));
+    else waiting.reject(new DomainError('NOT_FOUND', NO_LOG));
   }
 
   #isAtLimit({ machineId, accountId }: LogRequest): boolean {

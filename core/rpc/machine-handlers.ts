@@ -98,5 +98,6 @@ async function accountOf(access: Access, apiKey: string, endpointId: string, wor
 }
 
 function workerNotFound(workerId: string): DomainError {
-  return new DomainError('NOT_FOUND', `There is no worker ${JSON.stringify(workerId.slice(0, 64))} in this account.`);
+  const which = JSON.stringify(workerId.slice(0, 64));
+  return new DomainError('NOT_FOUND', `There is no worker ${which} in this account; of those that ended, the last 20 of an endpoint are known for a day.`);
 }

@@ -54,7 +54,7 @@ export async function readLog(
   const { machines, logs } = parts;
   if (logs.reaches(request.machineId)) return logs.read(request);
   const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(request.machineId);
-  if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${request.kind} is not connected.`);
+  if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${request.kind}, which keeps its log, is not connected.`);
   return forward(parts, address, request, apiKey);
 }
 

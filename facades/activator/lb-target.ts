@@ -11,7 +11,7 @@ export interface LbTarget {
   prefix: string;
   /** The key of the query, if one is there. */
   queryKey: string | undefined;
-  /** Under /openai/, /explain, /logs/, /jobs/, at /metrics, /times, /errors a queue-based endpoint has operations too; a load-balancing one's are its workers'. */
+  /** Under /openai/, /explain, /logs/, /jobs/, at /metrics, /times, /errors a queue has operations too; all of a load-balancing endpoint is its workers'. */
   isShared: boolean;
   /** What stands in Authorization is for what answers. */
   keepsKey?: boolean;

@@ -4,15 +4,18 @@
  */
 import type { IncomingMessage } from 'node:http';
 
-/** The page sends it with everything it asks by script; no form and no page of another origin can without asking first, which is never allowed. */
-export const PAGE_HEADER = 'x-slipway-console';
+/**
+ * The page sends the first with everything it asks by script; no form and no page of another origin can without asking first, which is never allowed. Edges
+ * keep names like the second to themselves (deploy/envoy/http.ts); pages of earlier releases that are still open send it.
+ */
+const PAGE_HEADERS = ['x-console-page', 'x-slipway-console'];
 
 /** What only reads may come without the header (an event feed, a download), never from another origin. */
 export function isOwnPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return false;
   if (method === 'GET') return site === 'same-origin' || headers.origin === undefined || isOwnOrigin(headers);
-  if (headers[PAGE_HEADER] === undefined) return false;
+  if (!PAGE_HEADERS.some((name) => headers[name] !== undefined)) return false;
   // A browser that says the one can be trusted with the other: proxies may change Host, no page can change this.
   return site === 'same-origin' || isOwnOrigin(headers);
 }

@@ -22,6 +22,9 @@ import { consoleGate, otherPage, signedOut } from './console-parts.ts';
 import { sessionRoutes } from './session-routes.ts';
 import type { SessionRoutesParts } from './session-routes.ts';
 
+const CANNOT_BE_TRIED = 'This cannot be sent from here: the path begins with "/" and has at most 4,096 characters of ASCII, there are at most 50 headers, '
+  + 'of which none says who asks or how the connection goes on (Authorization, Cookie, Host, Content-Length, X-Forwarded-* and their like).';
+
 /** Adds all of it. Requests to other surfaces come here only when they are refused (other-surfaces.ts). */
 export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesParts, logger: Logger): Promise<void> {
   handleErrors(app, queueErrorShape, logger);
@@ -33,6 +36,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   app.all('/console/api/*', async () => { throw new CoreError('NOT_FOUND', 'The console has no such operation.'); });
   app.all('/console/refused/page', async () => { throw otherPage(); });
   app.all('/console/refused/session', async () => { throw signedOut(); });
+  app.all('/console/refused/request', async () => { throw new CoreError('INVALID_REQUEST', CANNOT_BE_TRIED); });
   assetRoutes(app);
   sessionRoutes(app, parts);
   app.addHook('onSend', async (request, reply) => {

@@ -148,6 +148,8 @@ export interface EndedView {
   exitCode: number | null;
   lastLine: string;
   lastEndedMs: number;
+  /** Whose log may still be read. */
+  lastWorkerId: string;
   reason: string;
   /** On the page of a machine. */
   endpointName?: string;

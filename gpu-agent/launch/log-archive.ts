@@ -1,29 +1,52 @@
 /**
- * Logs of workers and pods that ended, as files in the agent's data folder. A bounded number is kept; whoever has the most loses his oldest, so that an
- * endpoint whose workers end all the time takes no other's away.
+ * Logs of workers and pods that ended, as files in the agent's data folder. Their bytes, their number and the age of workers' are bounded; whoever has the
+ * most loses his oldest, so that an endpoint whose workers end all the time takes no other's away.
  */
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { KeptLog } from './timed-log.ts';
 
-/** Logs kept. With at most 1 MiB each they take at most this many MiB. */
-const LOGS_MAX = 50;
+/** Logs kept, however short: each is two files. */
+const LOGS_MAX = 1_000;
+/** How long a worker's is kept, in milliseconds: core knows workers that ended for a day. A pod's goes with its pod. */
+const AGE_MS_MAX = 24 * 3_600_000;
 
 const INDEX_END = '.index.json';
+/** Names of files are made of ids: whatever core says, none leads out of the folder. */
+const ID_FORM = /^[A-Za-z0-9_-]+$/;
 
 interface Kept {
   id: string;
   /** The worker's endpoint, or the pod itself. */
   owner: string;
+  /** Of the log and its index. */
+  bytes: number;
+  /** When it ended, in milliseconds since 1970. */
+  atMs: number;
+}
+
+/** What an archive is made of. */
+export interface LogArchiveOptions {
+  folder: string;
+  /** Most bytes of all logs and their indexes. */
+  bytesMax: number;
+  clock: Pick<Clock, 'nowMs'>;
 }
 
 export class LogArchive {
   readonly #folder: string;
+  readonly #bytesMax: number;
+  readonly #clock: Pick<Clock, 'nowMs'>;
   /** The oldest first. */
   #kept: Kept[] = [];
+  /** Logs that are on their way to the disk: nobody shall miss one that ended just now. */
+  readonly #writing = new Map<string, { log: Buffer; index: string }>();
 
-  constructor(folder: string) {
+  constructor({ folder, bytesMax, clock }: LogArchiveOptions) {
     this.#folder = folder;
+    this.#bytesMax = bytesMax;
+    this.#clock = clock;
   }
 
   /** Finds the logs of earlier runs. */
@@ -36,23 +59,33 @@ export class LogArchive {
     // Of an agent that was killed between the two files; it would stay for ever.
     const lonely = all.filter((name) => name.endsWith(INDEX_END) && !all.includes(`${name.slice(0, -INDEX_END.length)}.log`));
     await Promise.all(lonely.map((name) => rm(join(this.#folder, name), { force: true })));
-    const aged = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })));
-    const ids = aged.sort((a, b) => a.at - b.at).map(({ name }) => name.slice(0, -'.log'.length));
-    this.#kept = await Promise.all(ids.map(async (id) => ({ id, owner: await this.#ownerOf(id) })));
-    await this.#prune();
+    const found: Kept[] = [];
+    // One after the other: a thousand indexes at once would fill the memory.
+    for (const name of names) found.push(await this.#find(name.slice(0, -'.log'.length)));
+    this.#kept = found.sort((a, b) => a.atMs - b.atMs);
+    await this.prune();
   }
 
   /** Keeps the log of a worker that ended, and beside it when its parts arrived and what the worker ran then. */
   async keepIndexed({ id, endpointId }: { id: string; endpointId: string }, { bytes, ...index }: KeptLog, spans: readonly object[]): Promise<void> {
-    await writeFile(this.#indexPath(id), JSON.stringify({ ...index, spans, owner: endpointId }), { mode: 0o600 });
-    await this.keep(id, bytes, endpointId);
+    await this.#write({ id, owner: endpointId }, bytes, JSON.stringify({ ...index, spans, owner: endpointId }));
   }
 
-  /** Keeps the log of what ended. `owner`: default itself. */
-  async keep(id: string, log: Buffer, owner = id): Promise<void> {
-    await writeFile(this.#path(id), log, { mode: 0o600 });
-    this.#kept = [...this.#kept.filter((kept) => kept.id !== id), { id, owner }];
-    await this.#prune();
+  /** Keeps the log of a pod that ended. */
+  async keep(id: string, log: Buffer): Promise<void> {
+    await this.#write({ id, owner: id }, log, '');
+  }
+
+  /** Removes what is too old or too much. Costs next to nothing when nothing is. */
+  async prune(): Promise<void> {
+    const oldestMs = this.#clock.nowMs() - AGE_MS_MAX;
+    const dropped = this.#kept.filter(({ id, owner, atMs }) => atMs < oldestMs && owner !== id);
+    if (dropped.length > 0) this.#kept = this.#kept.filter((kept) => !dropped.includes(kept));
+    const one = (): number => 1;
+    const size = ({ bytes }: Kept): number => bytes;
+    while (this.#kept.length > LOGS_MAX) dropped.push(...this.#kept.splice(this.#next(one), 1));
+    while (sum(this.#kept.map(size)) > this.#bytesMax) dropped.push(...this.#kept.splice(this.#next(size), 1));
+    await Promise.all(dropped.map(({ id }) => this.#remove(id)));
   }
 
   /** Forgets a log. */
@@ -64,9 +97,11 @@ export class LogArchive {
 
   /** A worker's log with what stands in its index. Undefined: there is none, or it has no index. */
   async attributed(workerId: string): Promise<KeptLog | undefined> {
-    if (!this.#has(workerId)) return undefined;
+    const early = this.#writing.get(workerId);
+    if (!early && !this.#has(workerId)) return undefined;
     try {
-      const [bytes, index] = await Promise.all([readFile(this.#path(workerId)), readFile(this.#indexPath(workerId), 'utf8')]);
+      const [bytes, index] = early ? [early.log, early.index]
+        : await Promise.all([readFile(this.#path(workerId)), readFile(this.#indexPath(workerId), 'utf8')]);
       return { bytes, ...JSON.parse(index) as Omit<KeptLog, 'bytes'> };
     } catch {
       return undefined;
@@ -75,6 +110,8 @@ export class LogArchive {
 
   /** The newest `bytes` bytes of a worker's log, or undefined when there is none. */
   async tail(workerId: string, bytes: number): Promise<Buffer | undefined> {
+    const early = this.#writing.get(workerId)?.log;
+    if (early) return early.subarray(Math.max(0, early.length - bytes));
     if (!this.#has(workerId)) return undefined;
     const file = await open(this.#path(workerId)).catch(() => undefined);
     if (!file) return undefined;
@@ -92,32 +129,42 @@ export class LogArchive {
     return join(this.#folder, `${workerId}.log`);
   }
 
-  async #prune(): Promise<void> {
-    const dropped: Kept[] = [];
-    while (this.#kept.length > LOGS_MAX) dropped.push(...this.#kept.splice(this.#next(), 1));
-    await Promise.all(dropped.map(({ id }) => this.#remove(id)));
+  /** The index is there before its log: a log without one would be taken for a pod's. */
+  async #write({ id, owner }: Pick<Kept, 'id' | 'owner'>, log: Buffer, index: string): Promise<void> {
+    if (!ID_FORM.test(id)) throw new Error(`No log is kept under the id ${JSON.stringify(id.slice(0, 64))}.`);
+    const writing = { log, index };
+    this.#writing.set(id, writing);
+    try {
+      if (index !== '') await writeFile(this.#indexPath(id), index, { mode: 0o600 });
+      await writeFile(this.#path(id), log, { mode: 0o600 });
+      const kept = { id, owner, bytes: log.length + Buffer.byteLength(index), atMs: this.#clock.nowMs() };
+      this.#kept = [...this.#kept.filter((other) => other.id !== id), kept];
+    } catch (error) {
+      // A part of it would take room that nobody counts.
+      if (!this.#has(id)) await this.#remove(id).catch(() => undefined);
+      throw error;
+    } finally {
+      if (this.#writing.get(id) === writing) this.#writing.delete(id);
+    }
+    await this.prune();
   }
 
   /** Where the oldest of whoever has the most stands; of several, the oldest of all. */
-  #next(): number {
-    const counts = new Map<string, number>();
-    for (const { owner } of this.#kept) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    const most = Math.max(...counts.values());
-    return this.#kept.findIndex(({ owner }) => counts.get(owner) === most);
+  #next(weight: (kept: Kept) => number): number {
+    const weights = new Map<string, number>();
+    for (const kept of this.#kept) weights.set(kept.owner, (weights.get(kept.owner) ?? 0) + weight(kept));
+    const most = Math.max(...weights.values());
+    return this.#kept.findIndex(({ owner }) => weights.get(owner) === most);
   }
 
   #has(workerId: string): boolean {
     return this.#kept.some(({ id }) => id === workerId);
   }
 
-  /** Of what an earlier run kept. */
-  async #ownerOf(id: string): Promise<string> {
-    try {
-      const { owner } = JSON.parse(await readFile(this.#indexPath(id), 'utf8')) as { owner?: unknown };
-      return typeof owner === 'string' ? owner : id;
-    } catch {
-      return id;
-    }
+  /** What an earlier run kept. */
+  async #find(id: string): Promise<Kept> {
+    const [log, index] = await Promise.all([stat(this.#path(id)), readFile(this.#indexPath(id), 'utf8').catch(() => '')]);
+    return { id, owner: ownerOf(index) ?? id, bytes: log.size + Buffer.byteLength(index), atMs: log.mtimeMs };
   }
 
   #indexPath(workerId: string): string {
@@ -128,4 +175,18 @@ export class LogArchive {
     await rm(this.#path(workerId), { force: true });
     await rm(this.#indexPath(workerId), { force: true });
   }
+}
+
+/** Undefined: it is a pod's, which has no index, or of an earlier release. */
+function ownerOf(index: string): string | undefined {
+  try {
+    const { owner } = JSON.parse(index) as { owner?: unknown };
+    return typeof owner === 'string' ? owner : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -84,6 +84,18 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
     // Sets what it is told to set.
     case '/cookies': reply.setHeader('set-cookie', url.searchParams.getAll('set')); return show();
     case '/download': return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));
+    // What it is told to say: a status, a type, and bytes in base64.
+    case '/say': {
+      const type = url.searchParams.get('type');
+      reply.writeHead(Number(url.searchParams.get('status') ?? 200), type === null ? {} : { 'content-type': type });
+      return reply.end(Buffer.from(url.searchParams.get('bytes') ?? '', 'base64'));
+    }
+    case '/endless': {
+      let count = 0;
+      const timer = setInterval(() => reply.write(`tick ${count += 1}\n`), 20);
+      reply.writeHead(200, { 'content-type': 'text/plain' });
+      return reply.on('close', () => { clearInterval(timer); server.left = (server.left ?? 0) + 1; });
+    }
     case '/hang': {
       server.hangs = (server.hangs ?? 0) + 1;
       request.on('close', () => { server.left = (server.left ?? 0) + 1; });

@@ -36,7 +36,8 @@ export function addWorkers(program: Command, cli: Cli): void {
     .option('--account <id>', 'those of one account; for the operator')
     .action((named: string | undefined, options: ListOptions) => listWorkers(cli, named, options));
   logOptions(addCommand(program, {
-    usage: 'logs <worker> [job]', description: 'Show what a worker wrote, or, with an endpoint instead of the worker, what was written for one job.',
+    usage: 'logs <worker> [job]',
+    description: 'Show what a worker wrote, also one that ended within a day, or, with an endpoint instead of the worker, what was written for one job.',
     examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd', 'logs ocr JOB'],
   })).action((named: string, jobId: string | undefined, options: LogTailOptions) => (
     jobId === undefined ? showLog(cli, workerLog(cli, named), options) : showJobLog(cli, named, jobId, options)
@@ -91,10 +92,12 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
   const core = everywhere ? cli.operator : cli.core;
   const workers: Worker[] = [];
   const ended: EndedWorkers[] = [];
+  const recent: Worker[] = [];
   // One after the other: hundreds of endpoints must not become hundreds of calls at once.
   for (const which of everywhere ? [{ endpointId: '', accountId }] : endpoints.map(({ id }) => ({ endpointId: id }))) {
     workers.push(...await allPages((page) => core.machines.call((client) => client.listWorkers, { ...which, ...page }), (response) => {
       ended.push(...response.ended);
+      if (named !== undefined) recent.push(...response.recent);
       return response.workers;
     }));
   }
@@ -115,6 +118,8 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
     for (const worker of workers) showReason(cli, worker);
     if (ended.length > 0) output.line('\nEnded:');
     for (const group of ended) output.line(`  ${endedText(group, output.nowMs())}`);
+    if (recent.length > 0) output.line('\nEnded within a day; "slipway logs ID" shows what they wrote:');
+    for (const worker of recent) output.line(`  ${recentText(worker, output.nowMs())}`);
     for (const endpoint of endpoints) showPlaces(output, endpoint);
   });
 }
@@ -132,6 +137,11 @@ async function endpointsOf(cli: Cli, named: string | undefined): Promise<Endpoin
 function endedText({ endpointName, count, exitCode, lastLine, lastWorkerId, lastEndTime }: EndedWorkers, nowMs: number): string {
   const how = exitCode === undefined ? 'ended' : `exited with code ${exitCode}`;
   return printable(`${endpointName}: ${count} × ${how}: ${lastLine} (last ${lastWorkerId}, ${ago(lastEndTime, nowMs)})`);
+}
+
+/** `x4kq0c2m9w1zpd crashed 3 min ago, version 2`. */
+function recentText({ id, state, endTime, version }: Worker, nowMs: number): string {
+  return `${id} ${state === WorkerState.UNHEALTHY ? 'crashed' : 'ended'} ${ago(endTime, nowMs)}, version ${version}`;
 }
 
 function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): void {

@@ -65,6 +65,6 @@ function stretchView({ beginTime, endTime }: WorkerStretch): StretchView {
 }
 
 /** For the page. */
-export function endedView({ count, exitCode, lastLine, lastEndTime, reason }: EndedWorkers): EndedView {
-  return { count, exitCode: exitCode ?? null, lastLine, lastEndedMs: lastEndTime?.getTime() ?? 0, reason };
+export function endedView({ count, exitCode, lastLine, lastEndTime, lastWorkerId, reason }: EndedWorkers): EndedView {
+  return { count, exitCode: exitCode ?? null, lastLine, lastEndedMs: lastEndTime?.getTime() ?? 0, lastWorkerId, reason };
 }

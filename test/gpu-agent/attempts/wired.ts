@@ -37,7 +37,10 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     }),
     logger, clock, diskAfterMs, random: systemRandom, disk: machineDisk,
-    units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover(), starts: new StartGate(startPlaces(), clock) },
+    units: {
+      launcher, archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }), handover: new GpuHandover(),
+      starts: new StartGate(startPlaces(), clock),
+    },
   });
   await parts.spool.open();
   t.teardown(async () => {

@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-const HEADERS: Readonly<Record<string, string>> = { 'x-slipway-console': '1' };
+const HEADERS: Readonly<Record<string, string>> = { 'x-console-page': '1' };
 const JSON_HEADERS = { ...HEADERS, 'content-type': 'application/json' };
 
 /** Asks and answers the JSON of the answer. Throws ApiError; status 0: the service was not reached. */
@@ -33,8 +33,17 @@ export async function sendText<Answer>(path: string, json: string): Promise<Answ
   return await (await send('POST', path, json)).json() as Answer;
 }
 
-async function send(method: string, path: string, body: string | undefined, signal?: AbortSignal): Promise<Response> {
-  const init: RequestInit = { method, headers: body === undefined ? HEADERS : JSON_HEADERS, credentials: 'same-origin' };
+/** Sends a request to a load-balancing endpoint, `head` being its method, path and headers; answers what came back, told in a body of its own form. */
+export async function askAnswer(path: string, head: string, body: string | undefined, signal: AbortSignal): Promise<Response> {
+  const response = await send('POST', path, body, signal, { ...HEADERS, 'x-console-request': head });
+  if (response.headers.has('x-console-answer')) return response;
+  throw new ApiError(response.status, '', 'The service answered in a form that this page does not know. Load the page again.');
+}
+
+async function send(
+  method: string, path: string, body: string | undefined, signal?: AbortSignal, headers = body === undefined ? HEADERS : JSON_HEADERS,
+): Promise<Response> {
+  const init: RequestInit = { method, headers, credentials: 'same-origin' };
   if (body !== undefined) init.body = body;
   if (signal) init.signal = signal;
   const response = await fetch(`/console${path}`, init).catch((error: unknown) => {

@@ -4821,7 +4821,7 @@ export const JobServiceService = {
   },
   /**
    * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
-   * last 20), as long as their machines keep the logs of their workers (1 MiB each, and of 50 workers that ended). Never waits. For keys that may read the
+   * last 20), as long as their machines keep the logs of their workers (1 MiB each, of those that ended for a day). Never waits. For keys that may read the
    * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
    */
   getJobLog: {
@@ -4920,7 +4920,7 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   explain: handleUnaryCall<JobServiceExplainRequest, JobServiceExplainResponse>;
   /**
    * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
-   * last 20), as long as their machines keep the logs of their workers (1 MiB each, and of 50 workers that ended). Never waits. For keys that may read the
+   * last 20), as long as their machines keep the logs of their workers (1 MiB each, of those that ended for a day). Never waits. For keys that may read the
    * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
    */
   getJobLog: handleUnaryCall<GetJobLogRequest, GetJobLogResponse>;
@@ -5189,7 +5189,7 @@ export interface JobServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
-   * last 20), as long as their machines keep the logs of their workers (1 MiB each, and of 50 workers that ended). Never waits. For keys that may read the
+   * last 20), as long as their machines keep the logs of their workers (1 MiB each, of those that ended for a day). Never waits. For keys that may read the
    * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
    */
   getJobLog(

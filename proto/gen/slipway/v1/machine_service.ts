@@ -1768,8 +1768,8 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ListWorkersResponse => ListWorkersResponse.decode(value),
   },
   /**
-   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. NOT_FOUND: no such worker. UNAVAILABLE: its
-   * machine is not connected.
+   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. Also of one that has ended: its machine keeps it for a day, unless
+   * it has too many. NOT_FOUND: no such worker, or its log is kept no more; the message says which. UNAVAILABLE: its machine is not connected.
    */
   getWorkerLog: {
     path: "/slipway.v1.MachineService/GetWorkerLog" as const,
@@ -1804,8 +1804,8 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
   /**
-   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. NOT_FOUND: no such worker. UNAVAILABLE: its
-   * machine is not connected.
+   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. Also of one that has ended: its machine keeps it for a day, unless
+   * it has too many. NOT_FOUND: no such worker, or its log is kept no more; the message says which. UNAVAILABLE: its machine is not connected.
    */
   getWorkerLog: handleUnaryCall<GetWorkerLogRequest, GetWorkerLogResponse>;
 }
@@ -1901,8 +1901,8 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListWorkersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. NOT_FOUND: no such worker. UNAVAILABLE: its
-   * machine is not connected.
+   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. Also of one that has ended: its machine keeps it for a day, unless
+   * it has too many. NOT_FOUND: no such worker, or its log is kept no more; the message says which. UNAVAILABLE: its machine is not connected.
    */
   getWorkerLog(
     request: GetWorkerLogRequest,

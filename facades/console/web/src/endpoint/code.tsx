@@ -1,11 +1,12 @@
 /** Code that calls an endpoint, to be copied. */
 import { Copy } from '../copy.tsx';
 import { Panel } from '../parts.tsx';
+import { lbCode } from './lb-code.ts';
 
 /** The part. The key is never in it: whoever copies code puts it where it belongs. */
 export function Code({ id, type }: { id: string; type: string }) {
   const { origin } = window.location;
-  const samples = type === 'LB' ? balanced(origin, id) : queued(origin, id);
+  const samples = type === 'LB' ? lbCode(origin, id) : queued(origin, id);
   return <>{samples.map(([title, text]) => <Sample key={title} title={title} text={text} />)}</>;
 }
 
@@ -35,22 +36,5 @@ console.log(await endpoint.runSync({ input: { prompt: 'a lighthouse at dusk' } }
     ['curl', `curl -sS ${origin}/v2/${id}/runsync \\
   -H "Authorization: Bearer $SLIPWAY_API_KEY" -H "Content-Type: application/json" \\
   -d '{"input": {"prompt": "a lighthouse at dusk"}}'`],
-  ];
-}
-
-function balanced(origin: string, id: string): [string, string][] {
-  return [
-    ['Python', `import os
-import requests
-
-key = os.environ["SLIPWAY_API_KEY"]
-answer = requests.post("${origin}/v2/${id}/predict", json={"prompt": "…"}, headers={"Authorization": f"Bearer {key}"})
-print(answer.json())`],
-    ['JavaScript', `const answer = await fetch('${origin}/v2/${id}/predict', {
-  method: 'POST',
-  headers: { authorization: \`Bearer \${process.env.SLIPWAY_API_KEY}\`, 'content-type': 'application/json' },
-  body: JSON.stringify({ prompt: '…' }),
-});`],
-    ['curl', `curl -sS ${origin}/v2/${id}/predict -H "Authorization: Bearer $SLIPWAY_API_KEY" -d '{"prompt": "…"}'`],
   ];
 }

@@ -33,10 +33,11 @@ export function Workers({ view, ...place }: WorkersShown) {
       {ended.length > 0 && (
         <Panel title="Workers that ended by themselves" aside="of the last day">
           <ul className="problems">
-            {ended.map(({ count, exitCode, lastLine, lastEndedMs, reason, endpointName = '' }) => (
+            {ended.map(({ count, exitCode, lastLine, lastEndedMs, lastWorkerId, reason, endpointName = '' }) => (
               <li key={`${endpointName} ${exitCode} ${lastLine}`}>
                 <Badge word={`${count} ×`} tone="bad" /> {endpointName !== '' && `of ${endpointName}, `}
-                {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}
+                {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}{' '}
+                <LogButton id={lastWorkerId} text={count === 1 ? 'Log' : 'Log of the last'} />
                 <pre className="viewer" tabIndex={0}>{plainText(reason || lastLine)}</pre>
               </li>
             ))}
@@ -105,8 +106,13 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
         </div>
         <ul className="told">
           {told.map((worker) => <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />)}
-          {gone.length > TOLD_MAX && <li className="hint">and {gone.length - TOLD_MAX} before</li>}
         </ul>
+        {gone.length > TOLD_MAX && (
+          <details className="told-before">
+            <summary>and {gone.length - TOLD_MAX} before</summary>
+            <ul className="told">{gone.slice(TOLD_MAX).map((worker) => <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />)}</ul>
+          </details>
+        )}
       </div>
     </li>
   );
@@ -128,12 +134,17 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
     <li className="hint">
       <code>{id}</code> {endpoint && <Link href={`/endpoints/${endpoint.id}`} title={`account ${endpoint.accountId}`}>{endpoint.name}</Link>}{' '}
       <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} /> {parts.filter((part) => part !== '').join(' · ')}{' '}
-      {endedMs === 0 && (
-        <DialogButton text="Log" className="quiet" spoken={`of worker ${id}`}>
-          {(close) => <Dialog title={`Log of worker ${id}`} onClose={close}><TailLog path={`/api/workers/${id}/log`} label="Log" /></Dialog>}
-        </DialogButton>
-      )}
+      <LogButton id={id} text="Log" />
     </li>
+  );
+}
+
+/** What a worker wrote, whether it has ended or not. */
+function LogButton({ id, text }: { id: string; text: string }) {
+  return (
+    <DialogButton text={text} className="quiet" spoken={`of worker ${id}`}>
+      {(close) => <Dialog title={`Log of worker ${id}`} onClose={close}><TailLog path={`/api/workers/${id}/log`} label="Log" /></Dialog>}
+    </DialogButton>
   );
 }
 

@@ -7,6 +7,7 @@ import { useQuery } from '@tanstack/react-query';
 import { askBlob } from '../api.ts';
 import { Blocks } from '../blocks.tsx';
 import { Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { saveFile } from '../save-file.ts';
 import { bytes } from '../words.ts';
 import { laidOut, textOf } from './lay-out.ts';
 
@@ -40,7 +41,7 @@ export function PayloadView({ title, path, name, version, find = whole }: Payloa
   if (data === undefined) return <Panel title={title}><Loading /></Panel>;
   if (data.size === 0) return <Panel title={title}><Empty title="There is none." /></Panel>;
   return (
-    <Panel title={title} aside={<><span>{bytes(data.size)}</span><button type="button" onClick={() => save(data, name)}>Download</button></>}>
+    <Panel title={title} aside={<><span>{bytes(data.size)}</span><button type="button" onClick={() => saveFile(data, name)}>Download</button></>}>
       <Shown payload={data} title={title} />
     </Panel>
   );
@@ -84,12 +85,4 @@ export async function outputOf(record: Blob): Promise<Blob> {
   const at = head.indexOf(mark);
   if (at < 0) return new Blob();
   return record.slice(new TextEncoder().encode(head.slice(0, at + mark.length)).length, -1, 'application/json');
-}
-
-function save(payload: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(payload);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

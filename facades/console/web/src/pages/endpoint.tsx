@@ -9,6 +9,7 @@ import { Jobs } from '../endpoint/jobs.tsx';
 import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
+import { TryLb } from '../endpoint/try-lb.tsx';
 import { useLive } from '../live.ts';
 import type { Live } from '../live.ts';
 import { useHereInSight } from '../use-here-in-sight.ts';
@@ -20,8 +21,8 @@ const TABS = [
   ['releases', 'Releases'], ['code', 'Code'],
 ] as const;
 /** Load-balancing endpoints have no jobs. */
-const OF_QUEUE: readonly string[] = ['jobs', 'errors', 'try'];
-const OF_JOBS: readonly string[] = [...OF_QUEUE, 'code'];
+const OF_QUEUE: readonly string[] = ['jobs', 'errors'];
+const OF_JOBS: readonly string[] = [...OF_QUEUE, 'try', 'code'];
 /** The operator sees why it has these workers; what it does for its account is the account's. */
 const OF_OPERATOR: readonly string[] = ['activity', 'decisions'];
 
@@ -82,7 +83,8 @@ function Part({ tab, id, live, view }: { tab: string; id: string; live: Live<End
     case 'settings': return <Settings id={id} />;
     case 'releases': return <Releases id={id} />;
     case 'code': return <Code id={id} type={view.row.type} />;
-    case 'jobs': case 'errors': case 'try': return <JobsPart tab={tab} id={id} failed={view.row.failed} />;
+    case 'try': return view.row.type === 'LB' ? <TryLb key={id} view={view} /> : <TryIt id={id} />;
+    case 'jobs': case 'errors': return <JobsPart tab={tab} id={id} failed={view.row.failed} />;
     default: return <Empty title="There is no such part of an endpoint." />;
   }
 }
