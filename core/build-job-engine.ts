@@ -154,7 +154,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     list: (endpointId, page) => lists.list(endpointId, page),
     errors: (endpointId, request) => errors.list(endpointId, request),
     health: (endpointId) => counts.count(endpointId),
-    webhooks: (key) => webhooks.list(key),
+    webhooks: (key, filters) => webhooks.list(key, filters),
     redriveWebhook: (key) => webhooks.redrive(key),
   };
 }

@@ -13,6 +13,7 @@ import { withChange } from '../domain/what-would-change.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
 import type { LoggedDecision } from '../domain/explanation.ts';
+import { checkWord, noFilter } from '../store/list-filter.ts';
 import type { Release } from '../store/release-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
@@ -38,6 +39,8 @@ export interface Sight {
 const WORKERS_MAX = 100;
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
+/** Limits that cut what is wished; the others refuse jobs and requests. */
+const CUTS: readonly ScaleLimit['limit'][] = ['WORKERS_MAX', 'QUOTA', 'NO_PLACE', 'FAIR_SHARE', 'KEPT_GPUS', 'GAVE_WAY', 'AT_ONCE'];
 
 /** ENDPOINT_NOT_FOUND. */
 export async function explainEndpoint(context: ExplainContext, endpointId: string, sight: Sight): Promise<EndpointExplanation> {
@@ -107,12 +110,24 @@ export async function listReleases(releases: Stores['releases'], endpointId: str
   return releases.list(endpointId, beforeId, size || PAGE_DEFAULT);
 }
 
-/** A page of the log, the latest first. INVALID_REQUEST: a size or an id that cannot be. */
-export async function listDecisions(
-  { explains }: Pick<ExplainContext, 'explains'>, endpointId: string, size: number, beforeId: number,
-): Promise<LoggedDecision[]> {
-  checkPage(size, beforeId);
-  return explains.decisions(endpointId, beforeId, size || PAGE_DEFAULT);
+/** Which page of the log, and which decisions. */
+export interface DecisionsAsked {
+  pageSize: number;
+  /** 0: from the latest. */
+  beforeId: number;
+  /** Empty: all. */
+  search: string;
+  filters: Readonly<Record<string, string>>;
+}
+
+/** A page of the log, the latest first. INVALID_REQUEST: a size or an id that cannot be, or a filter that there is not. */
+export async function listDecisions({ explains }: Pick<ExplainContext, 'explains'>, endpointId: string, asked: DecisionsAsked): Promise<LoggedDecision[]> {
+  const { pageSize, beforeId, search, filters: { limit: cutBy, acts, ...others } } = asked;
+  checkPage(pageSize, beforeId);
+  for (const name of Object.keys(others)) throw noFilter(name, ['acts', 'limit']);
+  if (cutBy !== undefined) checkWord('limit', cutBy, CUTS);
+  if (acts !== undefined) checkWord('acts', acts, ['yes', 'no']);
+  return explains.decisions(endpointId, beforeId, pageSize || PAGE_DEFAULT, { search, cutBy, ...(acts === undefined ? {} : { acts: acts === 'yes' }) });
 }
 
 function checkPage(size: number, beforeId: number): void {

@@ -114,8 +114,8 @@ export interface JobCalls {
   /** What jobs failed of lately, in groups. */
   errors(endpointId: string, request: ErrorsRequest): Promise<FoundErrors>;
   health(endpointId: string): Promise<EndpointHealth>;
-  /** Webhook calls of a job, newest first. */
-  webhooks(key: JobKey): Promise<WebhookCallRecord[]>;
+  /** Webhook calls of a job with these fields, newest first. */
+  webhooks(key: JobKey, filters?: Readonly<Record<string, string>>): Promise<WebhookCallRecord[]>;
   /** Asks for the newest of them anew. */
   redriveWebhook(key: JobKey): Promise<WebhookCallRecord>;
 }

@@ -4,6 +4,7 @@ import { isJobId } from '../domain/job-id.ts';
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import { jobNotFound } from '../domain/job.ts';
 import type { JobKey } from '../domain/job.ts';
+import { checkWord, noFilter } from '../store/list-filter.ts';
 import type { Stores } from '../store/storage.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 import type { ReadJob } from './read-job.ts';
@@ -22,6 +23,7 @@ export const REDRIVES_MAX = 20;
 const LOOKS_MAX = 5;
 /** Calls of a job that are told; each end of a job orders one. */
 const CALLS_MAX = 100;
+const CALL_STATES: readonly WebhookCallRecord['state'][] = ['WAITING', 'DELIVERED', 'GIVEN_UP'];
 
 export class RedriveWebhook {
   readonly #options: RedriveWebhookOptions;
@@ -30,12 +32,14 @@ export class RedriveWebhook {
     this.#options = options;
   }
 
-  /** The calls, newest first. JOB_NOT_FOUND. */
-  async list(key: JobKey): Promise<WebhookCallRecord[]> {
+  /** The calls that these fields have, newest first. JOB_NOT_FOUND; INVALID_REQUEST: another field than `state`, or a value that it never has. */
+  async list(key: JobKey, { state, ...others }: Readonly<Record<string, string>> = {}): Promise<WebhookCallRecord[]> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    for (const name of Object.keys(others)) throw noFilter(name, ['state']);
+    if (state !== undefined) checkWord('state', state, CALL_STATES);
     const { reads, stores } = this.#options;
     await reads.read(key, { omitOutput: true });
-    return await stores.webhookResults.list(key, CALLS_MAX);
+    return await stores.webhookResults.list(key, CALLS_MAX, state as WebhookCallRecord['state'] | undefined);
   }
 
   /** The newest call, which will be made: ordered anew, or still to be made. JOB_NOT_FOUND; WEBHOOK_NOT_REDRIVABLE. */

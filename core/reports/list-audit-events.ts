@@ -22,6 +22,8 @@ export interface AuditRequest {
   action: string | undefined;
   /** Only changes since then; undefined: all. */
   since: Date | undefined;
+  /** Only changes before then; undefined: all. */
+  until: Date | undefined;
   /** The oldest first; then so are its pages. */
   oldestFirst: boolean;
 }
@@ -33,17 +35,21 @@ export interface AuditPage {
   nextPageToken: string;
 }
 
-/** Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size, or a token of no page. */
+/**
+ * Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size, a token of no page, or times that end
+ * before they begin.
+ */
 export async function listAuditEvents(
-  audit: Stores['audit'], caller: Caller, accountId: string, { pageSize, pageToken, subjectId, search, action, since, oldestFirst }: AuditRequest,
+  audit: Stores['audit'], caller: Caller, accountId: string, { pageSize, pageToken, subjectId, ...asked }: AuditRequest,
 ): Promise<AuditPage> {
   if (!isUnlimited(caller)) throw unauthorized();
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   checkText('subject_id', subjectId);
+  if (asked.since && asked.until && asked.until <= asked.since) throw invalid('until_time must be after since_time');
   const size = pageSize || PAGE_SIZE_DEFAULT;
   // One more than the page holds says whether there is another.
   const found = await audit.list(accountId, {
-    limit: size + 1, search, action, since, oldestFirst,
+    ...asked, limit: size + 1,
     ...(pageToken === '' ? {} : { beyondId: idOf(pageToken) }),
     ...(subjectId === '' ? {} : { subjectId }),
   });

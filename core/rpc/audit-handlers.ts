@@ -6,7 +6,7 @@ import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 import { namedAccount } from './own-account.ts';
-import { noFilter } from '../store/page.ts';
+import { noFilter } from '../store/list-filter.ts';
 import { filtersOf, searchOf } from './paging.ts';
 import { unary } from './unary.ts';
 
@@ -19,7 +19,9 @@ export function auditHandlers(access: Access, audit: Stores['audit'], logger: Lo
       if (view && view.orderBy !== '' && view.orderBy !== 'time') throw invalid('order_by of the audit trail must be `time` or empty');
       const { action, ...others } = filtersOf(view);
       for (const name of Object.keys(others)) throw noFilter(name, ['action']);
-      const asked = { ...request, search: searchOf(view), action, since: request.sinceTime, oldestFirst: view?.orderBy === 'time' && !view.descending };
+      const { pageSize, pageToken, subjectId, sinceTime: since, untilTime: until } = request;
+      const oldestFirst = view?.orderBy === 'time' && !view.descending;
+      const asked = { pageSize, pageToken, subjectId, search: searchOf(view), action, since, until, oldestFirst };
       const { events, nextPageToken } = await listAuditEvents(audit, caller, accountId, asked);
       return {
         events: events.map(({ at, accountId: of, ...event }) => ({ ...event, accountId: of ?? '', time: at })),

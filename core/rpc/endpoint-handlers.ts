@@ -18,7 +18,7 @@ import { whatIfToMessage } from './what-if-messages.ts';
 import { changeFromMessage, endpointToMessage, endpointRequestFromMessage } from './endpoint-messages.ts';
 import { reasonFor } from './job-messages.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageRequestOf, tokenOf } from './paging.ts';
+import { listing, logViewOf, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
@@ -73,9 +73,9 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       const sight = await sightOf(access, apiKey, endpointId, caller);
       return { explanation: endpointExplanationToMessage(await explainEndpoint(context, endpointId, sight)) };
     }),
-    listDecisions: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
+    listDecisions: unary(logger, async ({ endpointId, pageSize, beforeId, view }, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-      return { decisions: (await listDecisions(context, endpointId, pageSize, beforeId)).map(decisionToMessage) };
+      return { decisions: (await listDecisions(context, endpointId, { pageSize, beforeId, ...logViewOf(view) })).map(decisionToMessage) };
     }),
     listReleases: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT', endpointId });

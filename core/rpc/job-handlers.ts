@@ -2,6 +2,7 @@
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { JobServiceServer } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Access } from '../access/access.ts';
+import { invalid } from '../domain/fields.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -17,7 +18,7 @@ import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
 import { healthToMessage, jobToMessage, selectionFromMessage, webhookToMessage } from './job-messages.ts';
 import { jobErrorHandlers } from './job-error-handlers.ts';
 import { ManyJobs } from './many-jobs.ts';
-import { positionFromToken, positionToken } from './paging.ts';
+import { logViewOf, positionFromToken, positionToken, searchOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
@@ -107,9 +108,10 @@ export function createJobHandlers({ calls, explains, logs, lists, access, checks
         return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
       }),
       getJobLog: unary(logger, (request, apiKey, metadata) => readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata)),
-      listWebhookDeliveries: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+      listWebhookDeliveries: unary(logger, async ({ endpointId, jobId, view }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        return { deliveries: (await calls.webhooks({ endpointId, jobId })).map((record) => webhookToMessage(jobId, record)) };
+        if (searchOf(view) !== '') throw invalid('view.search must be empty: webhook calls are not searched');
+        return { deliveries: (await calls.webhooks({ endpointId, jobId }, logViewOf(view).filters)).map((record) => webhookToMessage(jobId, record)) };
       }),
       redriveWebhook: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });

@@ -57,6 +57,12 @@ export function filtersOf(view: ListView | undefined): Readonly<Record<string, s
   return filters;
 }
 
+/** What is looked for in a log, which stands in its own order, and what fields must be. INVALID_REQUEST: another order is asked for. */
+export function logViewOf(view: ListView | undefined): { search: string; filters: Readonly<Record<string, string>> } {
+  if (view && (view.orderBy !== '' || view.descending)) throw invalid('view.order_by and view.descending must be empty: this list stands in its own order');
+  return { search: searchOf(view), filters: filtersOf(view) };
+}
+
 /** Most entries of the page. INVALID_REQUEST: out of range. */
 export function pageSizeOf({ pageSize = 0 }: PagedMessage): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);

@@ -1,10 +1,12 @@
 /** Accounts. */
 import { asc, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { account } from '../../drizzle/schema/account.ts';
+import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import type { Actor } from '../domain/permission.ts';
 import type { Quota } from '../domain/quota.ts';
 import { recordChange } from './audit-rows.ts';
 import type { Database } from './database.ts';
+import { whereYes } from './list-filter.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -45,7 +47,12 @@ export class AccountStore {
   async page(page: PageRequest): Promise<Page<Account>> {
     const { db } = this.#database;
     const bytes = sql`1000 + octet_length(${account.publicKey})`;
-    const viewed = { searched: [account.name], sorts: { name: byText(account.name) } };
+    const { workerQuota, gpuQuota, queuedJobQuota, requestQuota } = account;
+    const filters = {
+      quota: whereYes(sql`num_nonnulls(${workerQuota}, ${gpuQuota}, ${queuedJobQuota}, ${requestQuota}) > 0`),
+      endpoints: whereYes(sql`EXISTS (SELECT FROM ${endpoint} WHERE ${endpoint.accountId} = ${account.id})`),
+    };
+    const viewed = { searched: [account.name], sorts: { name: byText(account.name) }, filters };
     const listed = { from: account, id: account.id, createdAt: account.createdAt, bytes, where: undefined, ...viewed };
     return readPage(this.#database, listed, page, (ids) => db.select().from(account).where(inArray(account.id, ids)));
   }

@@ -5,6 +5,7 @@ import { apiKey } from '../../drizzle/schema/api-key.ts';
 import type { Actor, Caller, Permission, Scope } from '../domain/permission.ts';
 import { recordChange } from './audit-rows.ts';
 import type { Database } from './database.ts';
+import { whereValue, whereWord, whereYes } from './list-filter.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { isDuplicate } from './transient.ts';
@@ -85,7 +86,10 @@ export class ApiKeyStore {
     const where = and(whose, ...some);
     const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;
     const sorts = { name: byText(apiKey.name), scope: byText(apiKey.scope) };
-    const filters = { scope: apiKey.scope, revoked: sql`CASE WHEN ${apiKey.revokedAt} IS NULL THEN 'no' ELSE 'yes' END` };
+    const filters = {
+      scope: whereValue(apiKey.scope, ['ALL', 'READ_ONLY', 'RESTRICTED', 'AGENT']), revoked: whereYes(sql`${apiKey.revokedAt} IS NOT NULL`),
+      joined: whereWord({ yes: sql`${apiKey.machineId} IS NOT NULL`, no: sql`${apiKey.scope} = 'AGENT' AND ${apiKey.machineId} IS NULL` }),
+    };
     const searched = [apiKey.name, sql`array_to_string(${apiKey.endpointIds}, ' ')`];
     const listed = { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where, searched, sorts, filters };
     return readPage(this.#database, listed, page, async (ids) => (

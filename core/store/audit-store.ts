@@ -16,6 +16,8 @@ export interface AuditSelection {
   search: string;
   action?: string | undefined;
   since?: Date | undefined;
+  /** Those before this moment. */
+  until?: Date | undefined;
   oldestFirst: boolean;
 }
 
@@ -38,6 +40,7 @@ export class AuditStore {
       page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
       page.action === undefined ? undefined : eq(action, page.action),
       page.since === undefined ? undefined : gte(auditEvent.at, page.since),
+      page.until === undefined ? undefined : lt(auditEvent.at, page.until),
     )).orderBy(page.oldestFirst ? asc(id) : desc(id)).limit(page.limit);
   }
 }

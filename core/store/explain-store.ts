@@ -12,6 +12,16 @@ import type { RunningJobs } from './running-jobs.ts';
 import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 
+/** Which decisions of an endpoint, of which few are kept: no index is needed. */
+export interface DecisionFilter {
+  /** Text in the reason or in what cut the wish. Default: all. */
+  search?: string;
+  /** A limit that cut the wish. Default: all. */
+  cutBy?: string | undefined;
+  /** Whether they did something. Default: all. */
+  acts?: boolean | undefined;
+}
+
 /** How a worker ended, or what it is at. */
 export interface WorkerEnd {
   id: string;
@@ -71,10 +81,17 @@ export class ExplainStore {
   }
 
   /** Logged decisions, the latest first; those before the one with `beforeId`, or all when that is 0. */
-  async decisions(endpointId: string, beforeId: number, limit: number): Promise<LoggedDecision[]> {
-    const rows = await this.#database.sql<(Omit<LoggedDecision, 'decidedAt'> & { decidedAtMs: number })[]>`
+  async decisions(endpointId: string, beforeId: number, limit: number, only: DecisionFilter = {}): Promise<LoggedDecision[]> {
+    const { sql } = this.#database;
+    const { search = '', cutBy, acts } = only;
+    const texts = sql`concat_ws(' ', reason, (SELECT string_agg(l ->> 'text', ' ') FROM jsonb_array_elements(limits) AS l))`;
+    const rows = await sql<(Omit<LoggedDecision, 'decidedAt'> & { decidedAtMs: number })[]>`
       SELECT id, (extract(epoch FROM decided_at) * 1000)::bigint AS "decidedAtMs", target, wished, throttled, reason, limits, numbers, actions
-      FROM scale_log WHERE endpoint_id = ${endpointId} AND (${beforeId}::bigint = 0 OR id < ${beforeId}::bigint) ORDER BY id DESC LIMIT ${limit}`;
+      FROM scale_log WHERE endpoint_id = ${endpointId} AND (${beforeId}::bigint = 0 OR id < ${beforeId}::bigint)
+        ${search === '' ? sql`` : sql`AND strpos(lower(${texts}), lower(${search})) > 0`}
+        ${cutBy === undefined ? sql`` : sql`AND limits @> jsonb_build_array(jsonb_build_object('limit', ${cutBy}::text))`}
+        ${acts === undefined ? sql`` : sql`AND (jsonb_array_length(actions) > 0) = ${acts}::boolean`}
+      ORDER BY id DESC LIMIT ${limit}`;
     return rows.map(({ decidedAtMs, ...row }) => ({ ...row, decidedAt: new Date(decidedAtMs) }));
   }
 

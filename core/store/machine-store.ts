@@ -4,6 +4,7 @@ import { unlistedTypes } from '../domain/gpu-pools.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import type { PendingQuery, Row } from 'postgres';
 import { sql as part } from '../../drizzle/orm.ts';
+import { apiKey } from '../../drizzle/schema/api-key.ts';
 import { machine as machineTable } from '../../drizzle/schema/machine.ts';
 import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
@@ -11,6 +12,7 @@ import { recordChange } from './audit-rows.ts';
 import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
+import { whereWord } from './list-filter.ts';
 import { byNumber, byText, byTime, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { readPlacement } from './placement-view.ts';
@@ -20,7 +22,10 @@ import type { MachineRow } from './placement-view.ts';
 const MACHINES_MAX = 100_000;
 /** Machines of one name that are told apart. */
 const NAMESAKES_TOLD = 10;
-/** What a list of them can be searched for and ordered by. */
+const IS_HERE = part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.leaseExpiresAt} > now())`;
+/** One that has no key any more can never come again. */
+const KEYS = part`SELECT FROM ${apiKey} WHERE ${apiKey.machineId} = ${machineTable.id}`;
+/** What a list of them can be searched for, ordered and filtered by. */
 const LISTED = {
   from: machineTable, id: machineTable.id, createdAt: machineTable.seenAt, where: undefined,
   bytes: part`2000 + octet_length(${machineTable.gpus}::text)`,
@@ -28,7 +33,19 @@ const LISTED = {
   sorts: {
     name: byText(machineTable.name), seen: byTime(machineTable.seenAt), memory: byNumber(machineTable.memoryMib), processors: byNumber(machineTable.cpuCount),
     gpus: byNumber(part`jsonb_array_length(${machineTable.gpus})`),
-    state: byNumber(part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.leaseExpiresAt} > now())::int * 2 + (NOT ${machineTable.cordoned})::int`),
+    state: byNumber(part`${IS_HERE}::int * 2 + (NOT ${machineTable.cordoned})::int`),
+  },
+  filters: {
+    state: whereWord({
+      here: IS_HERE, away: part`NOT ${IS_HERE}`, cordoned: part`${machineTable.cordoned}`,
+      revoked: part`EXISTS (${KEYS}) AND NOT EXISTS (${KEYS} AND ${apiKey.revokedAt} IS NULL)`,
+    }),
+    gpu: {
+      keeps: (value: string) => part`EXISTS (
+        SELECT FROM jsonb_array_elements(${machineTable.gpus}) AS g
+        WHERE strpos(lower(concat_ws(' MIG ', g ->> 'name', nullif(g ->> 'migProfile', ''))), lower(${value})) > 0)`,
+      words: undefined,
+    },
   },
 };
 

@@ -5,9 +5,10 @@
 import { and, asc, desc, sql } from '../../drizzle/orm.ts';
 import type { Column, SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 import type { Database } from './database.ts';
+import { keptBy } from './list-filter.ts';
+import type { Filters } from './list-filter.ts';
 
 /** Bytes of a page, beyond which only its last entry may go. */
 export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
@@ -27,7 +28,7 @@ export interface ListView {
   /** Empty: oldest first. */
   orderBy: string;
   descending: boolean;
-  /** Only those whose fields have exactly these values, by the names of fields. */
+  /** Only those whose fields have these values, by the names of fields. */
   filters: Readonly<Record<string, string>>;
 }
 
@@ -69,8 +70,8 @@ export interface Listed {
   searched?: readonly (SQL | Column)[];
   /** By name; `created` is there always. */
   sorts?: Readonly<Record<string, Sort>>;
-  /** Texts that it can be filtered by, by name. */
-  filters?: Readonly<Record<string, SQL | Column>>;
+  /** What it can be filtered by. */
+  filters?: Filters;
 }
 
 /** Characters that an order by words looks at: the last ones of a page are in the token of the next. */
@@ -93,7 +94,7 @@ export function byTime(of: SQL | Column): Sort {
 
 /** Entries that the page may have, in order, one more than its size where there are so many. INVALID_REQUEST: nothing that the list can be ordered by. */
 export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, { size, after, view }: PageRequest): Promise<Candidate[]> {
-  const { from, id, createdAt, bytes, where, searched = [] } = listed;
+  const { from, id, createdAt, bytes, where, searched = [], filters = {} } = listed;
   const sort = view && view.orderBy !== '' ? sortOf(listed, view.orderBy) : undefined;
   const found = view && view.search !== '' ? sql`strpos(lower(concat_ws(' ', ${sql.join([id, ...searched], sql`, `)})), lower(${view.search})) > 0` : undefined;
   const turn = sort && view!.descending ? desc : asc;
@@ -101,22 +102,9 @@ export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, {
   const value = sort ? sql`(${by})::text` : sql`NULL`;
   const rows = await db.execute<{ id: string; at: number; bytes: number; value: string | null }>(sql`
     SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes, ${value} AS value
-    FROM ${from} WHERE ${and(where, found, ...keptBy(listed, view), after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
+    FROM ${from} WHERE ${and(where, found, ...keptBy(filters, view?.filters ?? {}), after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
     ORDER BY ${turn(by)}, ${turn(id)} LIMIT ${size + 1}`);
   return rows.map((row) => ({ id: row.id, at: Number(row.at), bytes: Number(row.bytes), ...(row.value === null ? {} : { value: row.value }) }));
-}
-
-function keptBy({ filters = {} }: Listed, view: ListView | undefined): SQL[] {
-  return Object.entries(view?.filters ?? {}).map(([name, value]) => {
-    if (!Object.hasOwn(filters, name)) throw noFilter(name, Object.keys(filters));
-    return sql`${filters[name]} = ${value}`;
-  });
-}
-
-/** A list is not filtered by that; `known`: by what it is. */
-export function noFilter(name: string, known: readonly string[]): DomainError {
-  const what = known.length === 0 ? 'nothing' : known.toSorted().join(', ');
-  return invalid(`filters has ${JSON.stringify(name.slice(0, 64))}, but this list is filtered by ${what}`);
 }
 
 function sortOf({ createdAt, sorts = {} }: Listed, orderBy: string): Sort {

@@ -16,6 +16,7 @@ import type { Database } from './database.ts';
 import { envBytes } from './env-seals.ts';
 import { asGiven } from './given-template-rows.ts';
 import type { MachineFacts } from './machine-store.ts';
+import { whereValue } from './list-filter.ts';
 import { byNumber, byText, byTime, candidates, cut, inOrder } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { podFromRow } from './pod-rows.ts';
@@ -53,7 +54,7 @@ const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + o
 /** What a list of pods can be searched for and ordered by. */
 const PODS_VIEWED = {
   searched: [pod.name, pod.imageName, pod.machineId, pod.state],
-  filters: { state: pod.state },
+  filters: { state: whereValue(pod.state, ['STARTING', 'RUNNING', 'EXITED', 'FAILED']) },
   sorts: { name: byText(pod.name), image: byText(pod.imageName), state: byText(pod.state), gpus: byNumber(pod.gpuCount), changed: byTime(pod.stateChangedAt) },
 };
 const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId} JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;

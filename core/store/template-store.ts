@@ -12,6 +12,7 @@ import { recordChange } from './audit-rows.ts';
 import type { Database } from './database.ts';
 import { openEnv, sealEnv } from './env-seals.ts';
 import { asGiven, tellUsers } from './given-template-rows.ts';
+import { whereValue, whereYes } from './list-filter.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
@@ -26,10 +27,12 @@ const USERS_NAMED_MAX = 10;
 /** What each other account may add to a list of public templates: so many templates and, as text, so many bytes. */
 const SHARED_MAX = 100;
 const SHARED_BYTES_MAX = 1_048_576;
-/** What a list of them can be searched for and ordered by. */
+const KIND = sql`CASE WHEN ${template.serverless} THEN 'worker' ELSE 'pod' END`;
+/** What a list of them can be searched for, ordered and filtered by. */
 const VIEWED = {
   searched: [template.name, template.imageName],
-  sorts: { name: byText(template.name), image: byText(template.imageName), kind: byText(sql`CASE WHEN ${template.serverless} THEN 'worker' ELSE 'pod' END`) },
+  sorts: { name: byText(template.name), image: byText(template.imageName), kind: byText(KIND) },
+  filters: { kind: whereValue(KIND, ['worker', 'pod']), public: whereYes(sql`${template.public}`) },
 };
 
 export class TemplateStore {

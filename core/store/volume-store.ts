@@ -8,13 +8,15 @@ import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import { recordChange } from './audit-rows.ts';
 import type { Database, Transaction } from './database.ts';
+import { whereValue } from './list-filter.ts';
 import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
-/** What a list of them can be searched for and ordered by. */
+/** What a list of them can be searched for, ordered and filtered by. */
 const VIEWED = {
   searched: [networkVolume.name, networkVolume.dataCenterId],
   sorts: { name: byText(networkVolume.name), size: byNumber(networkVolume.sizeGb), data_center: byText(networkVolume.dataCenterId) },
+  filters: { data_center: whereValue(networkVolume.dataCenterId) },
 };
 
 /** Who uses a volume: ids, at most ten of each. */

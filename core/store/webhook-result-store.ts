@@ -38,8 +38,8 @@ export class WebhookResultStore {
     this.#hot = hot;
   }
 
-  /** The newest `limit` of a job, the newest first. */
-  async list({ endpointId, jobId }: JobKey, limit: number): Promise<WebhookCallRecord[]> {
+  /** The newest `limit` of a job, the newest first; `state`: only those, default: all. */
+  async list({ endpointId, jobId }: JobKey, limit: number, state: WebhookCallRecord['state'] | '' = ''): Promise<WebhookCallRecord[]> {
     const rows = await this.#hot<CallRow[]>`
       SELECT * FROM (
         SELECT id, 'WAITING' AS state, tries, last_error, redrives, (extract(epoch FROM due_at) * 1000)::float8 AS due_ms, NULL::float8 AS ended_ms
@@ -48,7 +48,7 @@ export class WebhookResultStore {
         SELECT id, CASE WHEN delivered THEN 'DELIVERED' ELSE 'GIVEN_UP' END, tries, last_error, redrives, NULL,
           (extract(epoch FROM ended_at) * 1000)::float8
         FROM webhook_result WHERE endpoint_id = ${endpointId} AND job_id = ${jobId}
-      ) AS c ORDER BY id DESC LIMIT ${limit}::int`;
+      ) AS c WHERE ${state}::text IN ('', state) ORDER BY id DESC LIMIT ${limit}::int`;
     return rows.map(({ id, state, tries, last_error: lastError, redrives, due_ms: dueMs, ended_ms: endedMs }) => (
       { id, state, tries, lastError, redrives, dueAtMs: dueMs ?? undefined, endedAtMs: endedMs ?? undefined }
     ));

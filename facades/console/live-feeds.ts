@@ -6,7 +6,7 @@ import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
-import { frameEvent } from '../jobs/sse.ts';
+import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 import type { SseEvent } from '../jobs/sse.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 
@@ -17,11 +17,15 @@ const PACE_READS = 4;
 const FEEDS_MAX = 500;
 const ACCOUNT_FEEDS_MAX = 50;
 const LISTENERS_MAX = 2_000;
+/** What is refused so is refused as long as it is asked so. */
+const FOR_GOOD: readonly number[] = [400, 401, 404];
 
 /** Reads what a feed shows. Throws CoreError. */
 export interface FeedSource {
-  /** As it is now. It says the time, so that no two are the same and no connection is silent. */
-  read(signal: AbortSignal): Promise<object>;
+  /** As it is now. Undefined: as it was told last, which is not told again. */
+  read(signal: AbortSignal): Promise<object | undefined>;
+  /** Pause between two reads, in milliseconds. Default: PACE_MS. */
+  paceMs?: number;
   /** What a listener that begins now has missed. */
   past?(): object;
 }
@@ -101,6 +105,8 @@ class Feed {
   /** Rises with each that is new. */
   #version = 0;
   #event: SseEvent | undefined;
+  /** The last view that was read. */
+  #shown: SseEvent | undefined;
 
   constructor(source: FeedSource, clock: Clock, onEnd: () => void) {
     this.#source = source;
@@ -120,7 +126,11 @@ class Feed {
         told = this.#version;
         await live.write(frameEvent(this.#event));
       } else if (this.#over.signal.aborted) break;
-      else await new Promise<void>((resolve) => this.#waiting.add(resolve));
+      else {
+        await new Promise<void>((resolve) => this.#waiting.add(resolve));
+        // No connection is silent for long: proxies would end it.
+        if (told === this.#version && told > 0) await live.write(HEARTBEAT);
+      }
     }
     takeBack();
     live.end();
@@ -140,20 +150,25 @@ class Feed {
     while (!signal.aborted) {
       const startedMs = this.#clock.monotonicMs();
       const event = await this.#next();
-      this.#publish(event);
-      // Of the key, and for good.
-      if (event.event === 'ended') return this.end();
+      if (event) this.#publish(event);
+      else this.#wake();
+      // Of the key or what is asked, and for good.
+      if (event?.event === 'ended') return this.end();
       const tookMs = this.#clock.monotonicMs() - startedMs;
-      await delay(this.#clock, Math.max(PACE_MS, tookMs * PACE_READS), signal);
+      await delay(this.#clock, Math.max(this.#source.paceMs ?? PACE_MS, tookMs * PACE_READS), signal);
     }
   }
 
-  async #next(): Promise<SseEvent> {
+  async #next(): Promise<SseEvent | undefined> {
     try {
-      return { data: JSON.stringify(await this.#source.read(this.#over.signal)) };
+      const view = await this.#source.read(this.#over.signal);
+      // What was told last may have been that it is away.
+      if (view === undefined) return this.#event?.event === undefined ? undefined : this.#shown;
+      this.#shown = { data: JSON.stringify(view) };
+      return this.#shown;
     } catch (error) {
       const { status, text, code } = publicError(toCoreError(error));
-      return { event: status === 401 || status === 404 ? 'ended' : 'away', data: JSON.stringify({ error: text, code, status }) };
+      return { event: FOR_GOOD.includes(status) ? 'ended' : 'away', data: JSON.stringify({ error: text, code, status }) };
     }
   }
 

@@ -270,17 +270,6 @@ export interface ReleaseView {
   fields: readonly string[];
 }
 
-/** A webhook call of a job. Times are 0 where there is none. */
-export interface WebhookView {
-  id: string;
-  state: string;
-  tries: number;
-  lastError: string;
-  redrives: number;
-  dueMs: number;
-  endMs: number;
-}
-
 /** A key that was just made. */
 export interface NewKeyView {
   id: string;

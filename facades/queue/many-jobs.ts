@@ -4,7 +4,7 @@ import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
-import { cursorOf, stateName, stateOf, submittedOf } from './job-filter.ts';
+import { cursorOf, stateName, stateOf, submittedOf } from '../jobs/job-selection.ts';
 import { boundedNumber } from './query-numbers.ts';
 
 /** Jobs of a call. */

@@ -1,4 +1,4 @@
-/** What the scaler of an endpoint decided, before what its page begins with. */
+/** What the scaler of an endpoint decided, before what its page begins with, and of all of it what one looks for. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
@@ -6,16 +6,17 @@ import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { DECISIONS_PAGE } from '../views.ts';
 import type { DecisionView } from '../views.ts';
-import { optionsOf, textOf } from './list-query.ts';
+import { optionsOf, pageAsked, textOf } from './list-query.ts';
 
-/** Adds the route. Query: `before`, the id of the last one that is shown. */
+/** Adds the route. Query: `before`, the id of the last one that is shown, or 0, and list-query.ts without an order. */
 export function decisionRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/endpoints/:id/decisions', { onRequest }, async (request): Promise<readonly DecisionView[]> => {
     const { id: endpointId } = request.params as { id: string };
     if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
     const before = textOf(request, 'before');
-    if (!/^[1-9]\d{0,14}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a decision.');
-    const asked = { endpointId, pageSize: DECISIONS_PAGE, beforeId: Number(before) };
+    if (!/^\d{1,15}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a decision.');
+    const { view } = pageAsked(request);
+    const asked = { endpointId, pageSize: DECISIONS_PAGE, beforeId: Number(before), view };
     const { decisions } = await core.endpoints.call((client) => client.listDecisions, asked, optionsOf(request));
     return decisions.map(decisionView);
   });

@@ -2,22 +2,30 @@
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { WebhookDeliveryState } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { WebhookDelivery } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { sendJson } from '../../jobs/job-parts.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import type { WebhookView } from '../views.ts';
+import type { WebhookView } from '../views-of-jobs.ts';
 
-/** The feed of a job. */
-export function jobPage({ core, clock }: ConsoleParts, apiKey: string, endpointId: string, jobId: string): FeedSource {
-  return { read: async () => ({ nowMs: clock.nowMs(), ...await lookAt(core, apiKey, endpointId, jobId) }) };
+/** The feed of a job, with those of its webhook calls that are looked for. */
+export function jobPage({ core, clock }: ConsoleParts, apiKey: string, job: { endpointId: string; jobId: string }, view: ListView): FeedSource {
+  const read = async (signal: AbortSignal): Promise<object> => {
+    const [looked, { deliveries }] = await Promise.all([
+      lookAt(core, apiKey, job.endpointId, job.jobId),
+      core.jobs.call((client) => client.listWebhookDeliveries, { ...job, view }, { apiKey, repeatable: true, signal }),
+    ]);
+    return { nowMs: clock.nowMs(), ...looked, webhooks: deliveries.map(webhookView) };
+  };
+  return { read };
 }
 
 const PATH = '/console/api/endpoints/:endpointId/jobs/:jobId';
 
-/** Adds the routes: the record, what was submitted, the webhook calls and one of them once more. */
+/** Adds the routes: the record, what was submitted, and a webhook call once more. */
 export function jobRoutes(app: FastifyInstance, { core, clock, answers }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get(PATH, { onRequest }, async (request) => {
     const { endpointId, jobId } = jobOf(request);
@@ -30,11 +38,6 @@ export function jobRoutes(app: FastifyInstance, { core, clock, answers }: Consol
       bytesOf: ({ input }) => input.length,
     });
     return sendJson(reply, answer.input);
-  });
-  app.get(`${PATH}/webhooks`, { onRequest }, async (request): Promise<WebhookView[]> => {
-    const { apiKey } = request.caller;
-    const { deliveries } = await core.jobs.call((client) => client.listWebhookDeliveries, jobOf(request), { apiKey, repeatable: true });
-    return deliveries.map(webhookView);
   });
   app.post(`${PATH}/webhooks`, { onRequest }, async (request): Promise<WebhookView[]> => {
     const { delivery } = await core.jobs.call((client) => client.redriveWebhook, jobOf(request), { apiKey: request.caller.apiKey, repeatable: false });

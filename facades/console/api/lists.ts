@@ -1,15 +1,13 @@
 /** Lists as a table shows them, with flat rows: searched, ordered and paged by core. */
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import { queryTime } from '../../jobs/query-time.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { ListView } from '../views.ts';
 import { iso, optionsOf, pageAsked, textOf } from './list-query.ts';
 
-const HOUR_MS = 3_600_000;
-
 type Read = (request: FastifyRequest) => Promise<ListView>;
 
-/** Adds the routes. Query: list-query.ts; of the audit trail also `subject`, `account` and the last `hours`. */
+/** Adds the routes. Query: list-query.ts; of the audit trail also `subject`, `account`, `from` and `until` (query-time.ts). */
 export function listRoutes(app: FastifyInstance, { core, clock }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   const lists: Readonly<Record<string, Read>> = {
     templates: async (request) => {
@@ -31,12 +29,11 @@ export function listRoutes(app: FastifyInstance, { core, clock }: ConsoleParts, 
       return { rows: registryAuths.map(({ id, name, createTime }) => ({ id, name, created: iso(createTime) })), next: nextPageToken };
     },
     audit: async (request) => {
-      const hours = textOf(request, 'hours');
-      if (!/^\d{0,5}$/.test(hours)) throw new CoreError('INVALID_REQUEST', '"hours" must be a whole number of hours.');
+      const [sinceTime, untilTime] = ['from', 'until'].map((name) => queryTime(request.query, name, clock.nowMs()));
       const account = textOf(request, 'account');
       const asked = {
         ...pageAsked(request), subjectId: textOf(request, 'subject'), ...(account === '' ? {} : { accountId: account }),
-        ...(hours === '' ? {} : { sinceTime: new Date(clock.nowMs() - Number(hours) * HOUR_MS) }),
+        ...(sinceTime ? { sinceTime } : {}), ...(untilTime ? { untilTime } : {}),
       };
       const { events, nextPageToken } = await core.audit.call((client) => client.listAuditEvents, asked, optionsOf(request));
       const rows = events.map(({ time, action, subjectId, keyId, fields, accountId }) => ({

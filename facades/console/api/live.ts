@@ -1,17 +1,18 @@
 /** GET /console/api/live: one event feed for a tab, of the page that it shows. */
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { LiveResponse } from '../../jobs/live-response.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import { pageAsked } from './list-query.ts';
+import { pageAsked, textOf } from './list-query.ts';
 import { endpointPage } from './endpoint-page.ts';
+import { ASKED, jobsPage } from './job-list.ts';
 import { jobPage } from './job-why.ts';
 import { machinePage } from './machine-page.ts';
 import { accountOverview, operatorOverview } from './overview.ts';
-import { podPage } from './pods.ts';
+import { podLog, podPage, workerLog } from './pods.ts';
 
 /** Endpoints or machines of a feed. */
 const ROWS_MAX = 100;
@@ -19,27 +20,55 @@ const ROWS_MAX = 100;
 /** Letters of a machine's name that one may look for. */
 const NAME_LENGTH_MAX = 255;
 
-/** Adds the route. Query: `endpoint` and `job`, or `pod`, or `machine`, its id or name, or none for the overview, of which a page is shown (list-query.ts). */
+/** A page, and what reads it. Feeds with the same name show the same. */
+interface Followed {
+  name: readonly unknown[];
+  open: () => FeedSource;
+}
+
+/**
+ * Adds the route. Query: `endpoint` and `job`, with the filters of its webhook calls; `endpoint` and `part` = `jobs`, with which of them (job-list.ts);
+ * `endpoint` alone; `pod`; `machine`, its id or name; `pod` or `worker` and `part` = `log`; or none for the overview, of which a page is shown (list-query.ts).
+ */
 export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/live', { onRequest }, async (request, reply) => {
-    const { endpoint = '', job = '', pod = '', machine = '' } = request.query as Record<string, unknown>;
-    if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint))) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
-    if (typeof job !== 'string' || (job !== '' && !isId(job))) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
-    if (typeof pod !== 'string' || (pod !== '' && !isId(pod))) throw new CoreError('NOT_FOUND', 'There is no such pod.');
-    if (typeof machine !== 'string' || machine.length > NAME_LENGTH_MAX) throw new CoreError('NOT_FOUND', 'There is no such machine.');
-    const { apiKey } = request.caller;
-    const operator = isOperator(request);
-    const asked = pageAsked(request);
-    if (asked.pageSize > ROWS_MAX) throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);
-    const open = (): FeedSource => {
-      if (machine !== '') return machinePage(parts, apiKey, machine);
-      if (pod !== '') return podPage(parts, apiKey, pod);
-      if (job !== '') return jobPage(parts, apiKey, endpoint, job);
-      if (endpoint !== '') return endpointPage(parts, apiKey, operator, endpoint);
-      return operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked);
-    };
-    const page = machine !== '' ? `machine ${machine}` : `${endpoint} ${job} ${pod} ${endpoint === '' && pod === '' ? JSON.stringify(asked) : ''}`;
-    await parts.feeds.follow({ accountId: request.caller.accountId, apiKey, page }, open, new LiveResponse(reply));
+    const { apiKey, accountId } = request.caller;
+    const { name, open } = followed(request, parts);
+    await parts.feeds.follow({ accountId, apiKey, page: JSON.stringify(name) }, open, new LiveResponse(reply));
     return reply;
   });
+}
+
+function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
+  const { apiKey } = request.caller;
+  const { endpoint, job, pod, worker, machine } = idsOf(request);
+  const part = textOf(request, 'part');
+  if (part === 'log' && pod !== '') return { name: ['log', 'pod', pod], open: () => podLog(parts, apiKey, pod) };
+  if (part === 'log' && worker !== '') return { name: ['log', 'worker', worker], open: () => workerLog(parts, apiKey, worker) };
+  if (machine !== '') return { name: ['machine', machine], open: () => machinePage(parts, apiKey, machine) };
+  if (pod !== '') return { name: ['pod', pod], open: () => podPage(parts, apiKey, pod) };
+  if (job !== '') {
+    const { view } = pageAsked(request);
+    return { name: ['job', endpoint, job, view], open: () => jobPage(parts, apiKey, { endpointId: endpoint, jobId: job }, view) };
+  }
+  if (endpoint !== '' && part === 'jobs') {
+    const asked = Object.fromEntries(ASKED.map((name) => [name, textOf(request, name)]));
+    return { name: ['jobs', endpoint, asked], open: () => jobsPage(parts, apiKey, endpoint, asked) };
+  }
+  const operator = isOperator(request);
+  if (endpoint !== '') return { name: ['endpoint', endpoint], open: () => endpointPage(parts, apiKey, operator, endpoint) };
+  const asked = pageAsked(request);
+  if (asked.pageSize > ROWS_MAX) throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);
+  return { name: ['overview', asked], open: () => (operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked)) };
+}
+
+/** Whose page it is; empty: not of such a one. */
+function idsOf(request: FastifyRequest) {
+  const { endpoint = '', job = '', pod = '', worker = '', machine = '' } = request.query as Record<string, unknown>;
+  if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint))) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+  if (typeof job !== 'string' || (job !== '' && !isId(job))) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
+  if (typeof pod !== 'string' || (pod !== '' && !isId(pod))) throw new CoreError('NOT_FOUND', 'There is no such pod.');
+  if (typeof worker !== 'string' || (worker !== '' && !isId(worker))) throw new CoreError('NOT_FOUND', 'There is no such worker.');
+  if (typeof machine !== 'string' || machine.length > NAME_LENGTH_MAX) throw new CoreError('NOT_FOUND', 'There is no such machine.');
+  return { endpoint, job, pod, worker, machine };
 }

@@ -1,9 +1,8 @@
 /** Pods: the list, one that is looked at, and what pods and workers wrote last. */
-import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { isId } from '../../plugins/authenticate.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
@@ -13,6 +12,8 @@ import { optionsOf, pageAsked } from './list-query.ts';
 
 /** Of a log that is shown, in bytes from its end. */
 const TAIL_BYTES = 64 * 1024;
+/** Pause between two reads of a log, in milliseconds. */
+const LOG_PACE_MS = 2_000;
 
 /** The feed of a pod. */
 export function podPage({ core, clock }: ConsoleParts, apiKey: string, id: string): FeedSource {
@@ -24,28 +25,39 @@ export function podPage({ core, clock }: ConsoleParts, apiKey: string, id: strin
   return { read };
 }
 
-/** Adds the routes: the list, and the end of a pod's or worker's log. */
+/** The feed of the end of a pod's log. */
+export function podLog({ core }: ConsoleParts, apiKey: string, id: string): FeedSource {
+  return tailOf(async (signal) => (
+    (await core.pods.call((client) => client.getPodLog, { id, tailBytes: TAIL_BYTES }, { apiKey, repeatable: true, signal })).log
+  ));
+}
+
+/** The feed of the end of a worker's log. */
+export function workerLog({ core }: ConsoleParts, apiKey: string, id: string): FeedSource {
+  return tailOf(async (signal) => (
+    (await core.machines.call((client) => client.getWorkerLog, { workerId: id, tailBytes: TAIL_BYTES }, { apiKey, repeatable: true, signal })).log
+  ));
+}
+
+/** What was told is not told again. Each read goes to the machine that has the log. */
+function tailOf(readLog: (signal: AbortSignal) => Promise<Uint8Array>): FeedSource {
+  let told: Buffer | undefined;
+  const read = async (signal: AbortSignal): Promise<LogTailView | undefined> => {
+    const log = Buffer.from(await readLog(signal));
+    if (told?.equals(log)) return undefined;
+    told = log;
+    return tailView(log);
+  };
+  return { read, paceMs: LOG_PACE_MS };
+}
+
+/** Adds the route of the list. */
 export function podRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/pods', { onRequest }, async (request): Promise<ListView> => {
     const asked = { ...pageAsked(request), includeWorkers: false, endpointId: '', endpointIds: [] };
     const { pods, nextPageToken } = await core.pods.call((client) => client.listPods, asked, optionsOf(request));
     return { rows: pods.map((pod) => podRow(pod, request.caller.accountId)), next: nextPageToken };
   });
-  app.get('/console/api/pods/:id/log', { onRequest }, async (request): Promise<LogTailView> => {
-    const { log } = await core.pods.call((client) => client.getPodLog, { id: idOf(request), tailBytes: TAIL_BYTES }, optionsOf(request));
-    return tailView(log);
-  });
-  app.get('/console/api/workers/:id/log', { onRequest }, async (request): Promise<LogTailView> => {
-    const asked = { workerId: idOf(request), tailBytes: TAIL_BYTES };
-    const { log } = await core.machines.call((client) => client.getWorkerLog, asked, optionsOf(request));
-    return tailView(log);
-  });
-}
-
-function idOf(request: FastifyRequest): string {
-  const { id } = request.params as { id: string };
-  if (!isId(id)) throw new CoreError('NOT_FOUND', 'There is no such log.');
-  return id;
 }
 
 /** Whole lines, unless one is all that there is. */

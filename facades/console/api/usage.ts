@@ -15,8 +15,10 @@ const GROUPINGS = {
 const BUCKETS = { hour: UsageBucket.HOUR, day: UsageBucket.DAY, week: UsageBucket.WEEK, month: UsageBucket.MONTH };
 const HOUR_MS = 3_600_000;
 const HOURS_MAX = 24 * 366;
+/** Characters of an id or of a type of GPU. */
+const ONLY_LENGTH_MAX = 200;
 
-/** Adds the route. Query: `kind`, `by`, `bucket` and `hours`, how far back. */
+/** Adds the route. Query: `kind`, `by`, `bucket` and `hours`, how far back; only of this `endpoint`, `gpu` (its type) or `account`. */
 export function usageRoutes(app: FastifyInstance, { core, clock }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/usage', { onRequest }, async (request): Promise<UsageView> => {
     const hours = Number(textOf(request, 'hours') || 720);
@@ -26,12 +28,18 @@ export function usageRoutes(app: FastifyInstance, { core, clock }: ConsoleParts,
       if (!Object.hasOwn(words, word)) throw new CoreError('INVALID_REQUEST', `"${name}" must be one of ${Object.keys(words).join(', ')}.`);
       return words[word]!;
     };
+    const only = (name: string): string => {
+      const text = textOf(request, name).trim();
+      if (text.length > ONLY_LENGTH_MAX) throw new CoreError('INVALID_REQUEST', `"${name}" must have at most ${ONLY_LENGTH_MAX} characters.`);
+      return text;
+    };
     const endMs = clock.nowMs();
     const startMs = endMs - hours * HOUR_MS;
     const asked = {
       kind: wordOf('kind', KINDS, 'workers'), bucket: wordOf('bucket', BUCKETS, 'day'),
       grouping: wordOf('by', GROUPINGS, isOperator(request) ? 'account' : 'endpoint'),
-      startTime: new Date(startMs), endTime: undefined, subjectId: '', endpointId: '', gpuTypeIds: [], dataCenterIds: [], templateId: '', imageName: '',
+      startTime: new Date(startMs), endTime: undefined, subjectId: '', endpointId: only('endpoint'), gpuTypeIds: only('gpu') === '' ? [] : [only('gpu')],
+      dataCenterIds: [], templateId: '', imageName: '', ...(only('account') === '' ? {} : { accountId: only('account') }),
     };
     const { records } = await core.usage.call((client) => client.listUsage, asked, optionsOf(request));
     return { startMs, endMs, records: records.map(recordView) };

@@ -73,9 +73,77 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     t.same(numbers, Array.from({ length: 231 }, (_, place) => 231 - place), 'each once, in order');
     t.equal(await page.getByRole('button', { name: 'Show earlier ones' }).count(), 0, 'there are no earlier ones');
     await inspect(t, page, 'decisions, all of them');
+    await sql`UPDATE scale_log SET actions = '[{"do":"DRAIN","workerId":"gone1"}]', limits = '[{"limit":"QUOTA","cut":1,"text":"the account has enough"}]'
+      WHERE endpoint_id = ${id} AND reason = 'reason 7'`;
+    await page.getByLabel('Search').fill('REASON 23');
+    await waitFor('what is looked for in all of them', async () => await shown.count() === 3);
+    await page.getByLabel('Search').fill('');
+    await page.getByLabel('Cut by').selectOption('QUOTA');
+    await waitFor('what a quota cut', async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7');
+    t.match(page.url(), /\?limit=QUOTA$/, 'a link shows the same');
+    await page.getByLabel('Starts or ends workers').selectOption('no');
+    await page.getByText('None has that in it.').waitFor();
+    await page.getByLabel('Starts or ends workers').selectOption('yes');
+    await page.reload();
+    await waitFor('the same', async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7');
+    await inspect(t, page, 'decisions that are looked for');
     const statusOf = (before: string) => page.evaluate(`fetch('/console/api/endpoints/${id}/decisions?before=${before}',
       { headers: { 'x-slipway-console': '1' } }).then(({ status }) => status)`);
-    for (const before of ['', '0', '-1', 'x', '1&before=2']) t.equal(await statusOf(before), 400, before);
+    const refused = ['', '-1', 'x', '1&before=2', '0&filter.acts=maybe', '0&filter.limit=x', '0&order=reason', `0&search=${'x'.repeat(201)}`];
+    for (const before of refused) t.equal(await statusOf(before), 400, before.slice(0, 40));
+  });
+
+  t.test('a chart: a part of its time by itself, by dragging and by keyboard, while it goes on; and all of it again', async (t) => {
+    const id = await newEndpoint();
+    const decided = (reason: string, minutesAgo: number) => sql`
+      INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+      VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 2, 2, 0, ${reason}, '[]',
+        '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
+    // Decisions of its own come before those, as they are listed.
+    const own = () => sql`UPDATE scale_log SET decided_at = now() - interval '70 minutes' WHERE endpoint_id = ${id}`;
+    await waitFor('its first decision', async () => (await own()).count > 0);
+    for (let minutesAgo = 60; minutesAgo > 0; minutesAgo -= 10) await decided(`${minutesAgo} minutes ago`, minutesAgo);
+    const page = await open(t);
+    await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
+    const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Wished, decided and present' }) });
+    const all = panel.getByRole('button', { name: /^All/ });
+    const part = panel.locator('.zoom .hint');
+    // What comes above it later moves it.
+    const plotNow = async () => (await panel.locator('.u-over').boundingBox())!;
+    /** What the legend tells of the left end of the chart. */
+    const begins = async (): Promise<string> => {
+      const { x, y } = await plotNow();
+      await page.mouse.move(x + 2, y + 40);
+      return (await panel.locator('.u-value').first().textContent())!;
+    };
+    const whole = await begins();
+    const drag = async (): Promise<boolean> => {
+      const { x, y, width } = await plotNow();
+      await page.mouse.move(x + width * .5, y + 60);
+      await page.mouse.down();
+      for (const share of [.6, .9]) await page.mouse.move(x + width * share, y + 60);
+      await page.mouse.up();
+      return part.isVisible();
+    };
+    await waitFor('a part of it', drag);
+    await waitFor('its later half', async () => await begins() !== whole);
+    const shown = await part.textContent();
+    await inspect(t, page, 'a part of a chart');
+    await decided('one that is new', 0);
+    await page.getByText('one that is new').waitFor();
+    t.equal(await part.textContent(), shown, 'what comes changes nothing of it');
+    await all.focus();
+    await page.keyboard.press('Enter');
+    await part.waitFor({ state: 'detached' });
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'All of: Workers that the scaler wished for, decided on and had', 'the focus stays');
+    await waitFor('all of it', async () => await begins() === whole);
+    await panel.getByRole('button', { name: /^Zoom in/ }).focus();
+    await page.keyboard.press('Enter');
+    await waitFor('its later half', async () => await begins() !== whole);
+    const { x, y } = await plotNow();
+    await page.mouse.dblclick(x + 100, y + 60);
+    await part.waitFor({ state: 'detached' });
+    t.equal(await all.getAttribute('aria-disabled'), 'true');
   });
 
   t.test('errors: of how many jobs they are', async (t) => {

@@ -66,9 +66,20 @@ async function audit(
   await sql`UPDATE audit_event SET at = now() - interval '3 hours' WHERE subject_id = ${subject} AND action = 'CreateKey'`;
   await sql.end();
   await page.getByLabel('Action').fill('');
-  await page.getByLabel('In the last').selectOption({ label: 'hour' });
+  await page.getByLabel('Made').selectOption({ label: 'in the last hour' });
   await actions('RevokeKey');
-  await page.getByLabel('In the last').selectOption({ label: 'day' });
+  await page.getByLabel('Made').selectOption({ label: 'in the last day' });
   await actions('RevokeKey', 'CreateKey');
+  t.match(page.url(), new RegExp(`\\?subject=${subject}&from=now-1d$`), 'a link shows the same');
+  await page.getByLabel('Made').selectOption({ label: 'from – until …' });
+  await page.getByLabel('until', { exact: true }).fill(await page.evaluate(`new Date(Date.now() - 7200_000 - new Date().getTimezoneOffset() * 60_000)
+    .toISOString().slice(0, 19)`));
+  await actions('CreateKey');
+  await page.reload();
+  await actions('CreateKey');
   await inspect(t, page, 'changes by subject and time');
+  await page.getByLabel('from', { exact: true }).fill('2099-01-01T00:00:00');
+  await page.getByRole('alert').getByText('until_time must be after since_time').waitFor();
+  await page.getByLabel('from', { exact: true }).fill('');
+  await actions('CreateKey');
 }

@@ -6,6 +6,32 @@ import { LiveFeeds } from '../../../facades/console/live-feeds.ts';
 import { LiveResponse } from '../../../facades/jobs/live-response.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
+t.test('what is as it was told last is not told again, and the connection is not silent', async (t) => {
+  const app = fastify({ forceCloseConnections: true });
+  const feeds = new LiveFeeds(systemClock);
+  const views: (object | undefined)[] = [{ text: 'one' }, undefined, undefined, { text: 'two' }];
+  app.get('/', async (_request, reply) => {
+    const source = { read: async () => views.shift(), paceMs: 10 };
+    await feeds.follow({ accountId: 'a', apiKey: 'a', page: '' }, () => source, new LiveResponse(reply));
+    return reply;
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => {
+    feeds.close();
+    return app.close();
+  });
+  const away = new AbortController();
+  const { body } = await fetch(url, { signal: away.signal });
+  let told = '';
+  for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+    told += piece;
+    if (told.includes('two')) break;
+  }
+  away.abort();
+  t.equal(told.split('data: ').length - 1, 2, 'each once');
+  t.match(told, /one[^]*: keep-alive[^]*two/);
+});
+
 t.test('an account has so many feeds, and others have theirs beside', async (t) => {
   const app = fastify({ forceCloseConnections: true });
   const feeds = new LiveFeeds(systemClock);

@@ -13,6 +13,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The service, or a part of it, was not reached: the same may be answered later. */
+export function isAway(error: unknown): boolean {
+  return error instanceof ApiError && [0, 502, 503, 504].includes(error.status);
+}
+
 const HEADERS: Readonly<Record<string, string>> = { 'x-console-page': '1' };
 const JSON_HEADERS = { ...HEADERS, 'content-type': 'application/json' };
 

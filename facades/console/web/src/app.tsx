@@ -22,7 +22,7 @@ const ListPage = lazy(() => import('./pages/list.tsx'));
 export function App() {
   const queries = useQueryClient();
   const { data, error, isPending } = useQuery({
-    queryKey: ['session'], queryFn: () => ask<SessionView>('GET', '/session'), retry: false, staleTime: 60_000, refetchInterval: 60_000,
+    queryKey: ['session'], queryFn: () => ask<SessionView>('GET', '/session'), staleTime: 60_000, refetchInterval: 60_000,
   });
   const signIn = (session: SessionView): void => { queries.setQueryData<SessionView>(['session'], session); };
   if (isPending) return <main><Loading /></main>;

@@ -1,6 +1,8 @@
 /** A chart of the course of time, drawn by uPlot. It draws on a canvas, so it takes its colours from the page and is told when they change. */
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
+import { highest, useZoom, Zoom, zooming } from './chart-zoom.tsx';
+import type { Stretch } from './chart-zoom.tsx';
 import { mark, moment, roundSpan, span } from './words.ts';
 
 /** One line of it. */
@@ -46,21 +48,28 @@ export function Chart({ times, series, label, scale = COUNTS }: { times: readonl
   const latest = useRef(data);
   latest.current = data;
   const names = series.map((one) => one.label).join();
+  const { zoom, shown, choose, whole } = useZoom(times);
   useEffect(() => {
     const root = place.current!;
-    const made = new uPlot(options(root.clientWidth, series, scale), latest.current, root);
+    const made = new uPlot(options(root.clientWidth, series, scale, choose), latest.current, root);
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height: HEIGHT }));
     watch.observe(root);
     return () => { watch.disconnect(); made.destroy(); };
     // Series are the same as long as their names are.
   }, [names, theme]);
-  useEffect(() => plot.current?.setData(latest.current));
+  useEffect(() => {
+    plot.current?.setData(latest.current, shown.current === undefined);
+    if (shown.current) plot.current?.setScale('x', shown.current);
+  });
   const now = series.map(({ label: name, values }) => `${name} ${told(scale, values.at(-1))}`).join(', ');
   return (
     <>
       <div className="chart" ref={place} role="img" aria-label={`${label}. Now: ${now}.`} />
-      <AsTable times={times} series={series} label={label} scale={scale} />
+      <div className="zoom">
+        <AsTable times={times} series={series} label={label} scale={scale} />
+        <Zoom zoom={zoom} whole={whole} choose={choose} label={label} />
+      </div>
     </>
   );
 }
@@ -95,7 +104,8 @@ function told({ text }: Scale, value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : text(value);
 }
 
-function options(width: number, series: readonly Series[], scale: Scale): uPlot.Options {
+/** `choose` is told what is dragged over; undefined: all of it. */
+function options(width: number, series: readonly Series[], scale: Scale, choose: (stretch: Stretch | undefined) => void): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const axis = { stroke: colour('--soft'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
@@ -105,8 +115,8 @@ function options(width: number, series: readonly Series[], scale: Scale): uPlot.
     at === null ? plot.data[place]!.at(-1) : value
   );
   return {
-    width, height: HEIGHT, cursor: { y: false }, legend: { live: true },
-    scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
+    width, height: HEIGHT, legend: { live: true }, ...zooming(choose),
+    scales: { y: { range: (plot) => [0, Math.max(1, highest(plot) * 1.1)] } },
     axes: [
       { ...axis, space: 90, values: marks }, { ...axis, size: scale.size, incrs: scale.marks, values: (_plot, ticks) => ticks.map(scale.mark) },
     ],

@@ -1,5 +1,7 @@
 /** What stands around a list: looking for something, its columns' heads, going to other pages. */
 import type { ReactNode } from 'react';
+import { Failed } from './parts.tsx';
+import { TimeFields } from './time-fields.tsx';
 import type { Listing } from './use-listing.ts';
 
 /** Looking for something. */
@@ -13,27 +15,61 @@ export function Search({ listing, isWhole = false, children }: { listing: Listin
   );
 }
 
-/** A field that a list can be filtered by: one of a few values, or a text that it must be. */
+/** A field that a list can be filtered by: one of a few values, a text, or a time. */
 export interface Filter {
-  /** In the query. */
+  /** In the query; of a time the first of both names. */
   name: string;
   text: string;
   choices?: readonly (readonly [value: string, text: string])[];
+  /** When it was: `until` is the other name. */
+  until?: string;
 }
 
+/** What filters call their members of the query. */
+export function namesOf(filters: readonly Filter[]): string[] {
+  return filters.flatMap(({ name, until }) => (until === undefined ? [name] : [name, until]));
+}
+
+/** Yes or no. */
+export const YES_NO = [['yes', 'yes'], ['no', 'no']] as const;
+
 /** Only those whose fields are as one says. */
-export function Filters({ listing: { filters: chosen, filter }, filters }: { listing: Listing; filters: readonly Filter[] }) {
-  return filters.map(({ name, text, choices }) => (
-    <span key={name} className="field">
+export function Filters({ listing: { filters: chosen, filter }, filters }: { listing: Pick<Listing, 'filters' | 'filter'>; filters: readonly Filter[] }) {
+  return filters.map((one) => <Field key={one.name} filter={one} chosen={chosen} set={filter} />);
+}
+
+function Field({ filter: { name, text, choices, until }, chosen, set }: {
+  filter: Filter; chosen: Readonly<Record<string, string>>; set: (part: Readonly<Record<string, string>>) => void;
+}) {
+  const value = chosen[name] ?? '';
+  if (until !== undefined) {
+    const setBoth = (part: { from?: string; until?: string }): void => set({
+      ...(part.from === undefined ? {} : { [name]: part.from }), ...(part.until === undefined ? {} : { [until]: part.until }),
+    });
+    return <TimeFields label={text} from={value} until={chosen[until] ?? ''} set={setBoth} />;
+  }
+  return (
+    <span className="field">
       <label htmlFor={`by-${name}`}>{text}</label>
       {choices
-        ? <select id={`by-${name}`} value={chosen[name] ?? ''} onChange={({ target }) => filter(name, target.value)}>
+        ? <select id={`by-${name}`} value={value} onChange={({ target }) => set({ [name]: target.value })}>
             <option value="">any</option>
-            {choices.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+            {choices.map(([each, word]) => <option key={each} value={each}>{word}</option>)}
+            {value !== '' && !choices.some(([each]) => each === value) && <option value={value}>{value.slice(0, 40)}</option>}
           </select>
-        : <input id={`by-${name}`} maxLength={200} value={chosen[name] ?? ''} onChange={({ target }) => filter(name, target.value)} />}
+        : <input id={`by-${name}`} maxLength={200} value={value} onChange={({ target }) => set({ [name]: target.value })} />}
     </span>
-  ));
+  );
+}
+
+/** A list that cannot be narrowed so, with what would change that. */
+export function Narrowed({ listing, filters, why }: { listing: Listing; filters: readonly Filter[]; why: Error }) {
+  return (
+    <section className="panel">
+      <Search listing={listing}><Filters listing={listing} filters={filters} /></Search>
+      <Failed error={why} />
+    </section>
+  );
 }
 
 /** The head of a column; with `order` one can order by it. */

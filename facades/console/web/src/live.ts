@@ -25,12 +25,15 @@ const REVOKED_MS = 6_000;
 
 const NOTHING = { view: undefined, past: {}, isOld: false, away: '', ended: undefined };
 
-/** Follows a feed. `query` names the page: without `endpoint` and `job` it is the overview, of which the part before is shown until there is another. */
-export function useLive<View>(query: string): Live<View> {
+/**
+ * Follows a feed. `query` names the page; of those that begin with a list's search, and of the jobs of one endpoint, the part before is shown until there is
+ * another. `isStill`: it stands still as it was told last.
+ */
+export function useLive<View>(query: string, isStill = false): Live<View> {
   const [told, setTold] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
   const isShown = useIsShown();
   useEffect(() => {
-    if (!isShown) return undefined;
+    if (!isShown || isStill) return undefined;
     const source = new EventSource(`/console/api/live${query}`);
     const say = (part: Partial<Live<View>>): void => setTold((before) => (
       { ...(before.query === query ? before : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined, isOld: true }), ...part, query }
@@ -48,7 +51,7 @@ export function useLive<View>(query: string): Live<View> {
         : { away: 'Connecting again …' },
     );
     return () => source.close();
-  }, [query, isShown]);
+  }, [query, isShown, isStill]);
   useSessionCheck(told.ended);
   return told.query === query ? told : isSamePage(told.query, query) ? { ...told, isOld: true, away: '', ended: undefined } : NOTHING;
 }
@@ -63,10 +66,11 @@ function useSessionCheck(ended: ApiError | undefined): void {
   }, [ended, endedLongAgo, queries]);
 }
 
-/** Both are of the overview, or both of the same endpoint or job. */
+/** Both are of the overview, of the jobs of the same endpoint, or of the same job. */
 function isSamePage(before: string, after: string): boolean {
   const isOverview = (query: string): boolean => query.startsWith('?search=');
-  return before === after || isOverview(before) && isOverview(after);
+  const partOf = (query: string): string => ['endpoint', 'job', 'part'].map((name) => new URLSearchParams(query).get(name)).join();
+  return before === after || isOverview(before) && isOverview(after) || /^\?endpoint=/.test(after) && partOf(before) === partOf(after);
 }
 
 function textOf(data: unknown): string {

@@ -3,17 +3,21 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { App } from './app.tsx';
-import { ApiError } from './api.ts';
+import { isAway } from './api.ts';
 import 'uplot/dist/uPlot.min.css';
 import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
 
+/** Pause before what could not be read is asked for again, in milliseconds. */
+const AGAIN_MS = 1_500;
+
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      retry: (tries, error) => tries < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
+      // What is away comes back, and the page goes on by itself; meanwhile it says so (parts.tsx, Loading).
+      retry: (_tries, error) => isAway(error), retryDelay: AGAIN_MS,
     },
   },
 });

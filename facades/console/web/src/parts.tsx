@@ -1,7 +1,12 @@
 /** Small parts that all pages are made of, and what a page shows when it has nothing, waits, failed or may not. */
+import { useEffect, useState } from 'react';
+import { useDebounce } from 'use-debounce';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { ApiError } from './api.ts';
+
+/** So long an answer is no more than slow, in milliseconds. */
+const LATE_MS = 4_000;
 
 /** A titled part of a page. */
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
@@ -42,9 +47,16 @@ export function NoHit({ what }: { what: string }) {
   return <Empty title={`No ${what} has that in it.`}>Search for a part of its name or id.</Empty>;
 }
 
-/** It is on its way. */
+/** It is on its way; it says so when that takes long. */
 export function Loading() {
-  return <div className="loading" role="status"><span className="spoken">Loading</span><i /><i /><i /></div>;
+  const [isHere, setIsHere] = useState(false);
+  useEffect(() => setIsHere(true), []);
+  const [isLate] = useDebounce(isHere, LATE_MS);
+  return (
+    <div className="loading" role="status">
+      {isLate ? <p>The service does not answer. This page goes on asking.</p> : <span className="spoken">Loading</span>}<i /><i /><i />
+    </div>
+  );
 }
 
 /** It failed, in the service's words; a lack of permission says what to do. */

@@ -218,7 +218,10 @@ export interface ListAccountsRequest {
   pageToken?:
     | string
     | undefined;
-  /** Searches id and name. Ordered by `created` or `name`. Absent: all, in its own order. */
+  /**
+   * Searches id and name. Ordered by `created` or `name`. Filtered by `quota` (yes, no: it has one of workers, GPUs, queued jobs or requests) and `endpoints`
+   * (yes, no: it has some). Absent: all, in its own order.
+   */
   view?: ListView | undefined;
 }
 
@@ -309,8 +312,8 @@ export interface ListKeysRequest {
     | boolean
     | undefined;
   /**
-   * Searches id, name and the ids of its endpoints. Ordered by `created`, `name` or `scope`. Filtered by `scope` (ALL, READ_ONLY, RESTRICTED, AGENT) and
-   * `revoked` (yes, no). Absent: all, in its own order.
+   * Searches id, name and the ids of its endpoints. Ordered by `created`, `name` or `scope`. Filtered by `scope` (ALL, READ_ONLY, RESTRICTED, AGENT),
+   * `revoked` (yes, no) and `joined` (keys of scope AGENT with which a machine has joined: yes; has not: no). Absent: all, in its own order.
    */
   view?: ListView | undefined;
 }

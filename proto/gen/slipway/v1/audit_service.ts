@@ -64,7 +64,11 @@ export interface ListAuditEventsRequest {
     | ListView
     | undefined;
   /** Only changes since then. Absent: all. */
-  sinceTime?: Date | undefined;
+  sinceTime?:
+    | Date
+    | undefined;
+  /** Only changes before then, which must be after since_time. Absent: all. */
+  untilTime?: Date | undefined;
 }
 
 /** A page. */
@@ -203,7 +207,15 @@ export const AuditEvent: MessageFns<AuditEvent> = {
 };
 
 function createBaseListAuditEventsRequest(): ListAuditEventsRequest {
-  return { pageSize: 0, pageToken: "", subjectId: "", accountId: undefined, view: undefined, sinceTime: undefined };
+  return {
+    pageSize: 0,
+    pageToken: "",
+    subjectId: "",
+    accountId: undefined,
+    view: undefined,
+    sinceTime: undefined,
+    untilTime: undefined,
+  };
 }
 
 export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
@@ -225,6 +237,9 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     }
     if (message.sinceTime !== undefined) {
       Timestamp.encode(toTimestamp(message.sinceTime), writer.uint32(50).fork()).join();
+    }
+    if (message.untilTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.untilTime), writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -290,6 +305,14 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
             message.sinceTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.untilTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -313,6 +336,7 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     message.accountId = object.accountId ?? undefined;
     message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     message.sinceTime = object.sinceTime ?? undefined;
+    message.untilTime = object.untilTime ?? undefined;
     return message;
   },
 };

@@ -74,7 +74,11 @@ export interface ListEndpointsRequest {
   includeTemplate?:
     | boolean
     | undefined;
-  /** Searches id and name. Ordered by `created`, `name`, `type`, `workers_min` or `workers_max`. Absent: all, in its own order. */
+  /**
+   * Searches id and name. Ordered by `created`, `name`, `type`, `workers_min` or `workers_max`. Filtered by `type` (QB, LB), `compute` (GPU, CPU), `paused`
+   * (yes: workers_max is 0; no) and `trouble` (no_place: workers found none at the last decision; crashed: workers that are still there did; webhooks: calls
+   * were given up within the last hour). Absent: all, in its own order.
+   */
   view?: ListView | undefined;
 }
 
@@ -144,6 +148,11 @@ export interface ListDecisionsRequest {
   pageSize: number;
   /** Only those before the one with this id. Default: from the latest. */
   beforeId: number;
+  /**
+   * Searches the reason and what cut the wish. No other order. Filtered by `limit` (ScaleLimit.limit of what cut the wish) and `acts` (yes, no: it starts or
+   * ends workers). Absent: all.
+   */
+  view?: ListView | undefined;
 }
 
 /** Decisions, the latest first. */
@@ -1200,7 +1209,7 @@ export const EndpointServiceExplainResponse: MessageFns<EndpointServiceExplainRe
 };
 
 function createBaseListDecisionsRequest(): ListDecisionsRequest {
-  return { endpointId: "", pageSize: 0, beforeId: 0 };
+  return { endpointId: "", pageSize: 0, beforeId: 0, view: undefined };
 }
 
 export const ListDecisionsRequest: MessageFns<ListDecisionsRequest> = {
@@ -1213,6 +1222,9 @@ export const ListDecisionsRequest: MessageFns<ListDecisionsRequest> = {
     }
     if (message.beforeId !== 0) {
       writer.uint32(24).int64(message.beforeId);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -1254,6 +1266,14 @@ export const ListDecisionsRequest: MessageFns<ListDecisionsRequest> = {
             message.beforeId = longToNumber(reader.int64());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1274,6 +1294,7 @@ export const ListDecisionsRequest: MessageFns<ListDecisionsRequest> = {
     message.endpointId = object.endpointId ?? "";
     message.pageSize = object.pageSize ?? 0;
     message.beforeId = object.beforeId ?? 0;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };

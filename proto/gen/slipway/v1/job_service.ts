@@ -25,6 +25,7 @@ import { CheckAccessRequest, CheckAccessResponse } from "./access_service.ts";
 import { JobExplanation } from "./explanation.ts";
 import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } from "./job.ts";
 import { JobLogLine } from "./job_log.ts";
+import { ListView } from "./list_view.ts";
 
 /** Where a webhook call stands. */
 export const WebhookDeliveryState = {
@@ -91,6 +92,8 @@ export interface ListWebhookDeliveriesRequest {
   endpointId: string;
   /** The job. */
   jobId: string;
+  /** No search, no other order. Filtered by `state` (WAITING, DELIVERED, GIVEN_UP). Absent: all. */
+  view?: ListView | undefined;
 }
 
 /** Its calls. */
@@ -773,7 +776,7 @@ export const WebhookDelivery: MessageFns<WebhookDelivery> = {
 };
 
 function createBaseListWebhookDeliveriesRequest(): ListWebhookDeliveriesRequest {
-  return { endpointId: "", jobId: "" };
+  return { endpointId: "", jobId: "", view: undefined };
 }
 
 export const ListWebhookDeliveriesRequest: MessageFns<ListWebhookDeliveriesRequest> = {
@@ -783,6 +786,9 @@ export const ListWebhookDeliveriesRequest: MessageFns<ListWebhookDeliveriesReque
     }
     if (message.jobId !== "") {
       writer.uint32(18).string(message.jobId);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -816,6 +822,14 @@ export const ListWebhookDeliveriesRequest: MessageFns<ListWebhookDeliveriesReque
             message.jobId = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -835,6 +849,7 @@ export const ListWebhookDeliveriesRequest: MessageFns<ListWebhookDeliveriesReque
     const message = createBaseListWebhookDeliveriesRequest();
     message.endpointId = object.endpointId ?? "";
     message.jobId = object.jobId ?? "";
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };

@@ -19,8 +19,8 @@ export interface ListView {
   /** The other way round. Default false: words from A, numbers and times from the least. */
   descending: boolean;
   /**
-   * Only entries whose fields have exactly these values, by the names of fields; which fields there are, each list says. INVALID_ARGUMENT: another field, more
-   * than 10, or a value of more than 200 characters. Empty: all.
+   * Only entries whose fields have exactly these values, by the names of fields; which fields there are, each list says, and which values, where they are few.
+   * INVALID_ARGUMENT: another field, more than 10, a value that the field never has, or one of more than 200 characters. Empty: all.
    */
   filters: { [key: string]: string };
 }

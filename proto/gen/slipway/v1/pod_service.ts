@@ -67,7 +67,10 @@ export interface ListPodsRequest {
     | undefined;
   /** Only the workers of these endpoints, at most 1,000; implies include_workers. Those of other accounts have none. Empty: all. */
   endpointIds: string[];
-  /** Searches id, name, image, machine and state. Ordered by `created`, `name`, `image`, `state`, `gpus` or `changed`, which lists of pods with workers are not. Absent: all, in its own order. */
+  /**
+   * Searches id, name, image, machine and state. Ordered by `created`, `name`, `image`, `state`, `gpus` or `changed`, which lists of pods with workers are not.
+   * Filtered by `state` (STARTING, RUNNING, EXITED, FAILED), which those are not either. Absent: all, in its own order.
+   */
   view?: ListView | undefined;
 }
 

@@ -111,7 +111,10 @@ export interface ListTemplatesRequest {
   pageToken?:
     | string
     | undefined;
-  /** Searches id, name and image. Ordered by `created`, `name`, `image` or `kind`. Absent: all, in its own order. */
+  /**
+   * Searches id, name and image. Ordered by `created`, `name`, `image` or `kind`. Filtered by `kind` (worker, pod) and `public` (yes, no). Absent: all, in its
+   * own order.
+   */
   view?: ListView | undefined;
 }
 

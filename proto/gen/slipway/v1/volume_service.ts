@@ -74,7 +74,10 @@ export interface ListNetworkVolumesRequest {
   pageToken?:
     | string
     | undefined;
-  /** Searches id, name and data centre. Ordered by `created`, `name`, `size` or `data_center`. Absent: all, in its own order. */
+  /**
+   * Searches id, name and data centre. Ordered by `created`, `name`, `size` or `data_center`. Filtered by `data_center`. Absent: all, in
+   * its own order.
+   */
   view?: ListView | undefined;
 }
 

@@ -1,17 +1,34 @@
 /** What the scaler decided and why: what changed something, or gave another reason than before. */
 import { useRef, useState } from 'react';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { DECISIONS_PAGE } from '../../../views.ts';
 import type { DecisionView, EndpointView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { Chart } from '../chart.tsx';
-import { Badge, Empty, Failed, Panel } from '../parts.tsx';
+import { Filters, namesOf, Search, YES_NO } from '../listing-parts.tsx';
+import type { Filter } from '../listing-parts.tsx';
+import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { useListing } from '../use-listing.ts';
 import { moment, span, unbroken } from '../words.ts';
+
+/** What decisions can be filtered by; what is looked for is in their reasons. */
+const FILTERS: readonly Filter[] = [
+  { name: 'filter.acts', text: 'Starts or ends workers', choices: YES_NO },
+  {
+    name: 'filter.limit', text: 'Cut by',
+    choices: [
+      ['WORKERS_MAX', 'workersMax'], ['QUOTA', 'the account’s quota'], ['NO_PLACE', 'no place'], ['FAIR_SHARE', 'fair share'],
+      ['KEPT_GPUS', 'GPUs kept for others'], ['GAVE_WAY', 'giving way'], ['AT_ONCE', 'starts at once'],
+    ],
+  },
+];
+/** Those that are looked for are read anew so often, in milliseconds. */
+const LOOK_MS = 10_000;
 
 /** The part. */
 export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: EndpointView }) {
+  const listing = useListing({}, namesOf(FILTERS));
   const { decisions, hasMore, failure, showEarlier } = useDecisions(row.id, latest);
-  const [isShort, setIsShort] = useState(false);
-  const shown = isShort ? decisions.filter(({ target, present }) => target !== present) : decisions;
   const oldFirst = decisions.toReversed();
   const there = row.workers.idle + row.workers.running + row.workers.initializing;
   if (decisions.length === 0) return <Panel title="Decisions"><Empty title="Nothing was decided in the last seven days." /></Panel>;
@@ -24,18 +41,43 @@ export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: E
           { label: 'present', colour: '--good', values: [...oldFirst.map(({ present }) => present), there] },
         ]} />
       </Panel>
-      <Panel title="Decisions, latest first" aside={
-        <label><input type="checkbox" checked={isShort} onChange={({ target }) => setIsShort(target.checked)} /> only those that start or end workers</label>
-      }>
-        {shown.length === 0 && <Empty title="None of them starts or ends a worker." />}
-        <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
-          {shown.map((decision) => <Decision key={decision.id} decision={decision} />)}
-        </ol>
-        {failure !== undefined ? <Failed error={failure} again={showEarlier} />
-          : hasMore && <div className="more"><button type="button" onClick={showEarlier}>Show earlier ones</button></div>}
+      <Panel title="Decisions, latest first">
+        <Search listing={listing}><Filters listing={listing} filters={FILTERS} /></Search>
+        {listing.isNarrowed ? <Found id={row.id} query={listing.query} /> : (
+          <>
+            <List decisions={decisions} />
+            {failure !== undefined ? <Failed error={failure} again={showEarlier} /> : hasMore && <Earlier show={showEarlier} />}
+          </>
+        )}
       </Panel>
     </>
   );
+}
+
+function List({ decisions }: { decisions: readonly DecisionView[] }) {
+  return (
+    <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
+      {decisions.map((decision) => <Decision key={decision.id} decision={decision} />)}
+    </ol>
+  );
+}
+
+function Earlier({ show, isBusy = false }: { show: () => void; isBusy?: boolean }) {
+  return <div className="more"><button type="button" disabled={isBusy} onClick={show}>Show earlier ones</button></div>;
+}
+
+/** Those of all that are kept which are looked for. */
+function Found({ id, query }: { id: string; query: string }) {
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ['decisions', id, query], initialPageParam: 0, placeholderData: keepPreviousData, refetchInterval: LOOK_MS,
+    queryFn: ({ pageParam }) => ask<DecisionView[]>('GET', `/api/endpoints/${id}/decisions?before=${pageParam}&${query}`),
+    getNextPageParam: (page) => (page.length < DECISIONS_PAGE ? undefined : page.at(-1)!.id),
+  });
+  if (error) return <Failed error={error} again={() => void refetch()} />;
+  if (!data) return <Loading />;
+  const decisions = data.pages.flat();
+  if (decisions.length === 0) return <Empty title="None has that in it." />;
+  return <><List decisions={decisions} />{hasNextPage && <Earlier show={() => void fetchNextPage()} isBusy={isFetchingNextPage} />}</>;
 }
 
 /** The latest as they come, and those before them that were asked for. */

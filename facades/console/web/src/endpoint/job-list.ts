@@ -16,7 +16,7 @@ export interface ListedJob {
 
 /** A page of them. */
 export interface JobPage {
-  requests: ListedJob[];
+  requests: readonly ListedJob[];
   total: number;
   totalCapped?: boolean;
   hasMore: boolean;
@@ -33,6 +33,13 @@ export const STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'TIMED_
 export interface Submitted {
   from: string;
   until: string;
+}
+
+/** The query of the feed of a page of them. */
+export function jobsFeed(
+  id: string, { status, order, submitted: { from, until } }: { status: string; order: JobOrder; submitted: Submitted }, cursor: string,
+): string {
+  return `?${new URLSearchParams({ endpoint: id, part: 'jobs', status, order, submittedFrom: from, submittedUntil: until, cursor })}`;
 }
 
 /** Reads a page. */

@@ -79,7 +79,7 @@ function Shown({ times }: { times: JobTimesView }) {
         {KINDS.map(([kind, text, long]) => (
           <figure key={kind}>
             <figcaption>{text}</figcaption>
-            <Chart label={`How long jobs ${long}`} times={at} scale={SPANS} series={LINES.map(([label, colour, of]) => (
+            <Chart key={times.stepMs} label={`How long jobs ${long}`} times={at} scale={SPANS} series={LINES.map(([label, colour, of]) => (
               { label, colour, values: at.map((ms) => steps.get(Math.floor(ms / times.stepMs) * times.stepMs)?.[kind]).map((step) => numberOf(step, of)) }
             ))} />
           </figure>

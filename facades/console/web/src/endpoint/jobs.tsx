@@ -1,15 +1,16 @@
 /** The jobs of an endpoint, filtered, ordered and paged by core. */
 import { useEffect, useRef, useState } from 'react';
 import type { FormEvent } from 'react';
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
-import { ApiError, ask } from '../api.ts';
-import { Failed, Loading, Panel } from '../parts.tsx';
+import type { JobsView } from '../../../views-of-jobs.ts';
+import { ask } from '../api.ts';
+import { useLive } from '../live.ts';
+import { Away, Failed, Loading, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
 import { count } from '../words.ts';
 import { CancelJobs } from './cancel-jobs.tsx';
 import { FilterFields, useJobFilter } from './job-filter.tsx';
-import { listJobs } from './job-list.ts';
+import { jobsFeed } from './job-list.ts';
 import type { JobOrder } from './job-list.ts';
 import { JobRows } from './job-rows.tsx';
 import { ManyJobs } from './many-jobs.tsx';
@@ -20,17 +21,14 @@ const WAYS: Readonly<Partial<Record<JobOrder, readonly [back: string, on: string
 /** The part. */
 export function Jobs({ id }: { id: string }) {
   const filter = useJobFilter();
-  const { status, order, submitted, key, set } = filter;
+  const { order, key, set } = filter;
   // Where each page begins; the last is the one that is shown. Of another list than the present one they say nothing.
   const [pages, setPages] = useState({ of: key, cursors: [''] });
   const cursors = pages.of === key ? pages.cursors : [''];
   const cursor = cursors.at(-1)!;
-  const { chosen, choose, told, done, result } = useChosen(id, `${key} ${cursor}`);
-  const { data, error, refetch, isFetching, dataUpdatedAt } = useQuery({
-    queryKey: ['jobs', id, key, cursor], queryFn: () => listJobs(id, { status, order, submitted, cursor }), placeholderData: keepPreviousData,
-    // Jobs come and go at the front; a page further down stands still, and so does one of which some are chosen.
-    refetchInterval: ({ state: { error: refusal } }) => (cursor !== '' || chosen.size > 0 || isRefused(refusal) ? false : 5_000),
-  });
+  const { chosen, choose, told, done, result } = useChosen(`${key} ${cursor}`);
+  // One of which some are chosen stands still.
+  const { view: data, away, ended } = useLive<JobsView>(jobsFeed(id, filter, cursor), chosen.size > 0);
   const go = (next: string[]): void => setPages({ of: key, cursors: next });
   const [back, on] = WAYS[order] ?? ['Longer', 'Shorter'];
   const mayChoose = useSession().jobs === 'write';
@@ -38,16 +36,16 @@ export function Jobs({ id }: { id: string }) {
     <Panel title="Jobs" aside={data && <span>{count(data.total)}{data.totalCapped ? ' and more' : ''} kept</span>}>
       <div className="tools">
         <FilterFields filter={filter} />
-        <button type="button" onClick={() => void refetch()} disabled={isFetching}>Look again</button>
         <Find id={id} />
         <Purge id={id} />
         {mayChoose && <ManyJobs id={id} filter={filter} onDone={done} />}
         {chosen.size > 0 && <CancelJobs id={id} jobs={[...chosen]} onDone={done} />}
         <span ref={result} role="status" tabIndex={-1} className="hint">{told}</span>
       </div>
-      {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : (
+      <Away text={away} />
+      {ended ? <Failed error={ended} /> : !data ? <Loading /> : (
         <JobRows
-          id={id} page={data} seenMs={dataUpdatedAt} order={order} sort={(next) => set({ order: next === 'newest' ? '' : next })}
+          id={id} page={data} seenMs={data.nowMs} order={order} sort={(next) => set({ order: next === 'newest' ? '' : next })}
           {...(mayChoose ? { chosen, choose } : {})}
         />
       )}
@@ -55,7 +53,7 @@ export function Jobs({ id }: { id: string }) {
       {data && (cursors.length > 1 || data.hasMore) && (
         <div className="more">
           <button type="button" disabled={cursors.length === 1} onClick={() => go(cursors.slice(0, -1))}>{back}</button>
-          <button type="button" disabled={!data.hasMore} onClick={() => go([...cursors, data.nextCursor ?? ''])}>{on}</button>
+          <button type="button" disabled={!data.hasMore} onClick={() => go([...cursors, data.nextCursor])}>{on}</button>
           <span className="hint">page {cursors.length}</span>
         </div>
       )}
@@ -63,21 +61,14 @@ export function Jobs({ id }: { id: string }) {
   );
 }
 
-/** What is asked cannot be: asking again changes nothing. */
-function isRefused(error: Error | null): boolean {
-  return error instanceof ApiError && error.status === 400;
-}
-
 /** The jobs that were chosen on a page, and what became of those of before. */
-function useChosen(id: string, page: string) {
+function useChosen(page: string) {
   const [{ of, ids }, setChosen] = useState<{ of: string; ids: ReadonlySet<string> }>({ of: page, ids: new Set() });
   const [told, setTold] = useState('');
   const result = useRef<HTMLSpanElement>(null);
-  const queries = useQueryClient();
   const done = (text: string): void => {
     setTold(text);
     setChosen({ of: page, ids: new Set() });
-    void queries.invalidateQueries({ queryKey: ['jobs', id] });
   };
   // The button that had the focus is no more, once the dialog is gone.
   useEffect(() => { if (told !== '') result.current?.focus(); }, [told]);
@@ -99,7 +90,6 @@ function Find({ id }: { id: string }) {
 /** Empties the queue; asks first, because nothing brings those jobs back. */
 function Purge({ id }: { id: string }) {
   const { jobs } = useSession();
-  const queries = useQueryClient();
   const [isAsked, setIsAsked] = useState(false);
   const [told, setTold] = useState('');
   if (jobs !== 'write') return null;
@@ -108,7 +98,6 @@ function Purge({ id }: { id: string }) {
     const text = await ask<{ removed: number }>('POST', `/api/v2/${id}/purge-queue`, {})
       .then(({ removed }) => `${removed} removed.`, (error: Error) => error.message);
     setTold(text);
-    await queries.invalidateQueries({ queryKey: ['jobs', id] });
   };
   return (
     <>

@@ -143,7 +143,7 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
 function LogButton({ id, text }: { id: string; text: string }) {
   return (
     <DialogButton text={text} className="quiet" spoken={`of worker ${id}`}>
-      {(close) => <Dialog title={`Log of worker ${id}`} onClose={close}><TailLog path={`/api/workers/${id}/log`} label="Log" /></Dialog>}
+      {(close) => <Dialog title={`Log of worker ${id}`} onClose={close}><TailLog of={{ worker: id }} label="Log" /></Dialog>}
     </DialogButton>
   );
 }

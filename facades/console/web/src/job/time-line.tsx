@@ -1,5 +1,6 @@
 /** A job from its submission on: waiting, running, and each attempt from its beginning to its end. */
 import type { LimitView } from '../../../views.ts';
+import type { WebhookView } from '../../../views-of-jobs.ts';
 import { Badge, Panel } from '../parts.tsx';
 import type { RefusingMachine } from '../refusing.tsx';
 import { plainText } from '../worker-text.ts';
@@ -14,6 +15,7 @@ export interface JobView {
   workerId?: string;
   submitMs?: number;
   finishMs?: number;
+  webhooks: readonly WebhookView[];
   why: {
     state: string;
     summary: string;

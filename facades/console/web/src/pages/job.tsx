@@ -9,10 +9,12 @@ import { LogView } from '../job/log-view.tsx';
 import { OutputView } from '../job/output-view.tsx';
 import { PayloadView } from '../job/payload-view.tsx';
 import { StreamView } from '../job/stream-view.tsx';
-import { Webhooks } from '../job/webhooks.tsx';
+import { CALL_FILTERS, Webhooks } from '../job/webhooks.tsx';
+import { namesOf } from '../listing-parts.tsx';
 import { useLive } from '../live.ts';
 import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
 import { useSession } from '../session.tsx';
+import { useListing } from '../use-listing.ts';
 import { count, span, unbroken } from '../words.ts';
 
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
@@ -20,7 +22,9 @@ const RETRIED = ['FAILED', 'TIMED_OUT'];
 
 /** The page. */
 export default function JobPage({ endpointId, jobId }: { endpointId: string; jobId: string }) {
-  const { view, away, ended } = useLive<JobView>(`?${new URLSearchParams({ endpoint: endpointId, job: jobId })}`);
+  const filter = useListing({}, namesOf(CALL_FILTERS));
+  const asked = { endpoint: endpointId, job: jobId, ...(filter.isNarrowed ? filter.filters : {}) };
+  const { view, away, ended } = useLive<JobView>(`?${new URLSearchParams(asked)}`);
   const trail = (
     <Trail steps={[
       { text: 'Overview', to: '/' }, { text: 'Endpoint', to: `/endpoints/${endpointId}` }, { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
@@ -51,7 +55,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       {view.error && <Panel title="Error"><pre className="viewer" tabIndex={0} role="group" aria-label="Error">{errorText(view.error).whole}</pre></Panel>}
       {why.endpoint && <HoldUps {...why.endpoint} />}
       <TimeLine view={view} />
-      <Webhooks path={`${path}/webhooks`} state={why.state} />
+      <Webhooks path={`${path}/webhooks`} calls={view.webhooks} filter={filter} />
       {isFinal ? <OutputView endpointId={endpointId} jobId={jobId} state={why.state} /> : null}
       <Parts path={path} endpointId={endpointId} jobId={jobId} isLive={why.state === 'IN_PROGRESS'} />
     </>

@@ -1,4 +1,5 @@
 /** What each list asks for and shows. */
+import { YES_NO } from '../listing-parts.tsx';
 import type { Filter } from '../listing-parts.tsx';
 
 /** A list. */
@@ -36,6 +37,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   templates: {
     title: 'Templates', path: '/api/templates', columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
     orders: { name: 'name', imageName: 'image', isServerless: 'kind' }, first: NEWEST,
+    filters: [
+      { name: 'filter.kind', text: 'For', choices: [['worker', 'workers'], ['pod', 'pods']] }, { name: 'filter.public', text: 'Public', choices: YES_NO },
+    ],
     form: 'template', empty: 'Templates say what workers and pods run.', command: 'npx slipway templates create --help',
   },
   pods: {
@@ -50,6 +54,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   volumes: {
     title: 'Network volumes', path: '/api/volumes', columns: ['name', 'id', 'size', 'dataCenterId', 'created'],
     orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' }, first: NEWEST,
+    filters: [{ name: 'filter.data_center', text: 'Data centre' }],
     form: 'volume', empty: 'Network volumes outlive workers and pods.', command: 'npx slipway volumes create --help',
   },
   registries: {
@@ -58,13 +63,14 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   keys: {
     title: 'Keys', path: '/api/keys', columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
-    orders: { name: 'name', may: 'scope', created: 'created' }, first: NEWEST, form: 'key', ofOperator: ['belongsTo'],
+    orders: { name: 'name', may: 'scope', created: 'created' }, first: NEWEST, form: 'key', ofOperator: ['belongsTo', 'filter.joined'],
     filters: [
       {
         name: 'filter.scope', text: 'May',
         choices: [['ALL', 'everything'], ['READ_ONLY', 'read everything'], ['RESTRICTED', 'what it says'], ['AGENT', 'join a machine']],
       },
-      { name: 'filter.revoked', text: 'Revoked', choices: [['no', 'no'], ['yes', 'yes']] },
+      { name: 'filter.revoked', text: 'Revoked', choices: YES_NO },
+      { name: 'filter.joined', text: 'A machine joined', choices: YES_NO },
     ],
     empty: 'Keys let programs and people in.', command: 'npx slipway keys create --help',
   },
@@ -73,12 +79,13 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     first: { order: 'time', descending: true }, ofOperator: ['account'], empty: 'Nothing was changed yet.',
     filters: [
       { name: 'filter.action', text: 'Action' }, { name: 'subject', text: 'Subject' }, { name: 'account', text: 'Account' },
-      { name: 'hours', text: 'In the last', choices: [['1', 'hour'], ['24', 'day'], ['168', '7 days']] },
+      { name: 'from', until: 'until', text: 'Made' },
     ],
   },
   accounts: {
     title: 'Accounts', path: '/api/accounts', columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],
     orders: { name: 'name', created: 'created' }, form: 'account',
+    filters: [{ name: 'filter.quota', text: 'Quota', choices: YES_NO }, { name: 'filter.endpoints', text: 'Endpoints', choices: YES_NO }],
     empty: 'Accounts own endpoints and their jobs.', command: 'npx slipway accounts create --help',
   },
   prices: {

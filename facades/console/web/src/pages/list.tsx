@@ -8,10 +8,10 @@ import { saveCsv } from '../csv.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
 import { Edit } from '../edit.tsx';
 import type { Editable } from '../edit.tsx';
-import { Filters, Pages, Search } from '../listing-parts.tsx';
+import { Filters, namesOf, Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { NewAccount, Price, Quota } from '../operator-forms.tsx';
-import { Empty, Failed, Loading } from '../parts.tsx';
+import { Away, Empty, Failed, Loading } from '../parts.tsx';
 import { PodActions } from '../pod-actions.tsx';
 import { Remove } from '../remove.tsx';
 import { RowsTable } from '../rows-table.tsx';
@@ -37,23 +37,24 @@ function List({ kind }: { kind: Kind }) {
   const isOperator = useIsOperator();
   const columns = kind.columns.filter((column) => isOperator || !ofOperator.includes(column));
   const mayChange = useSession().manage === 'write' && form !== undefined;
-  const listing = useListing(first);
-  const { data, error, refetch } = useQuery({
+  const filters = (kind.filters ?? []).filter(({ name }) => isOperator || !ofOperator.includes(name));
+  const listing = useListing(first, namesOf(filters));
+  const { data, error, refetch, failureReason } = useQuery({
     queryKey: ['list', path, listing.query], queryFn: () => ask<ListView>('GET', `${path}?${listing.query}`), placeholderData: keepPreviousData,
     refetchInterval: paceMs,
   });
   const actions = mayChange ? (row: Row) => <Act form={form} row={row} path={path} /> : undefined;
-  const filters = (kind.filters ?? []).filter(({ name }) => isOperator || !ofOperator.includes(name));
   const { isNarrowed } = listing;
   return (
     <>
       <div className="title"><h1>{title}</h1>{mayChange && <div className="actions"><New form={form} /></div>}</div>
+      {data && <Away text={failureReason?.message ?? ''} />}
       <section className="panel">
-        {data && (data.rows.length > 0 || isNarrowed) && (
+        {(isNarrowed || data && data.rows.length > 0) && (
           <Search listing={listing} isWhole={kind.isWhole}>
             <Filters listing={listing} filters={filters} />
             <Take kind={kind} query={listing.query} />
-            <span className="hint">{count(data.rows.length)}{data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}</span>
+            {data && !error && <span className="hint">{count(data.rows.length)}{data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}</span>}
           </Search>
         )}
         {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />

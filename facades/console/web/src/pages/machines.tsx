@@ -6,20 +6,22 @@ import { ask } from '../api.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
 import { GpuMap, NoMachine } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
-import { Head, Pages, Search } from '../listing-parts.tsx';
+import { Filters, Head, namesOf, Narrowed, Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { Away, Badge, Loading, NoHit, Panel, Refused } from '../parts.tsx';
 import { useListing } from '../use-listing.ts';
 import { ago, mib } from '../words.ts';
+import { MACHINE_FILTERS } from './live-filters.ts';
 
 /** The page. */
 export default function MachinesPage() {
-  const listing = useListing({ order: 'name', descending: false });
+  const listing = useListing({ order: 'name', descending: false }, namesOf(MACHINE_FILTERS));
   const { view, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
-  if (ended) return <Refused title="Machines" why={ended} />;
+  if (ended && ended.status !== 400) return <Refused title="Machines" why={ended} />;
+  if (ended) return <><h1>Machines</h1><Narrowed listing={listing} filters={MACHINE_FILTERS} why={ended} /></>;
   if (!view) return <><h1>Machines</h1><Loading /></>;
   const machines = view.machines ?? [];
-  const isNone = machines.length === 0 && !isOld && listing.search === '' && listing.page === 1;
+  const isNone = machines.length === 0 && !isOld && !listing.isNarrowed && listing.page === 1;
   return (
     <>
       <div className="title">
@@ -29,7 +31,7 @@ export default function MachinesPage() {
       <Away text={away} />
       {machines.length > 0 && <GpuMap machines={machines} />}
       <Panel title="All machines">
-        {!isNone && <Search listing={listing} />}
+        {!isNone && <Search listing={listing}><Filters listing={listing} filters={MACHINE_FILTERS} /></Search>}
         {isNone ? <NoMachine /> : machines.length === 0 ? <NoHit what="machine" /> : (
           <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways">
             <table className="rows">

@@ -10,20 +10,23 @@ import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../p
 import { Problems } from '../problems.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
 import { Sparkline } from '../sparkline.tsx';
-import { Head, Pages, Search } from '../listing-parts.tsx';
+import { Filters, Head, namesOf, Narrowed, Pages, Search } from '../listing-parts.tsx';
 import { useHistory } from '../use-history.ts';
 import { useListing } from '../use-listing.ts';
 import type { Listing } from '../use-listing.ts';
 import { count } from '../words.ts';
+import { ENDPOINT_FILTERS, MACHINE_FILTERS } from './live-filters.ts';
 
 const Create = lazy(async () => ({ default: (await import('../create.tsx')).Create }));
 
 /** The page. */
 export function Overview() {
-  const listing = useListing(useIsOperator() ? { order: 'state', descending: false } : {});
-  const { view, past, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   const isOperator = useIsOperator();
+  const filters = isOperator ? MACHINE_FILTERS : ENDPOINT_FILTERS;
+  const listing = useListing(isOperator ? { order: 'state', descending: false } : {}, namesOf(filters));
+  const { view, past, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0);
+  if (ended?.status === 400) return <><h1>Overview</h1><Narrowed listing={listing} filters={filters} why={ended} /></>;
   if (ended) return <><Refused title="Overview" why={ended} />{ended.status === 401 && <OpenById />}</>;
   return (
     <>
@@ -32,7 +35,7 @@ export function Overview() {
       {view ? <>
         {view.problemCount === 0 && <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>}
         <Problems problems={view.problems} problemCount={view.problemCount} hasLinks />
-        {view.machines ? <Machines view={view} listing={listing} /> : <Endpoints view={view} isOld={isOld} history={history} listing={listing} />}
+        {view.machines ? <Machines view={view} isOld={isOld} listing={listing} /> : <Endpoints view={view} isOld={isOld} history={history} listing={listing} />}
         <Pages listing={listing} next={view.next} />
       </> : <Loading />}
       {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
@@ -75,7 +78,7 @@ function Endpoints({ view: { endpoints, next, nowMs }, isOld, history, listing }
   view: OverviewView; isOld: boolean; history: ReadonlyMap<string, readonly Sample[]>; listing: Listing;
 }) {
   const sum = (of: (row: EndpointRow) => number): number => endpoints.reduce((total, row) => total + of(row), 0);
-  const isPart = isOld || next !== '' || listing.page > 1 || listing.search !== '';
+  const isPart = isOld || next !== '' || listing.page > 1 || listing.isNarrowed;
   if (endpoints.length === 0 && !isPart) {
     return (
       <Panel title="Endpoints">
@@ -99,7 +102,7 @@ function Endpoints({ view: { endpoints, next, nowMs }, isOld, history, listing }
         <Figure label="Failed" value={count(sum(({ failed }) => failed))} />
       </dl>
       <Panel title="Endpoints" aside={isPart ? 'figures are of those that are shown' : undefined}>
-        <Search listing={listing} />
+        <Search listing={listing}><Filters listing={listing} filters={ENDPOINT_FILTERS} /></Search>
         {endpoints.length === 0 ? <NoHit what="endpoint" /> : (
           <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
             <table className="rows">
@@ -151,10 +154,10 @@ function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
   );
 }
 
-function Machines({ view, listing }: { view: OverviewView; listing: Listing }) {
+function Machines({ view, isOld, listing }: { view: OverviewView; isOld: boolean; listing: Listing }) {
   const machines = view.machines ?? [];
   const gpus = machines.flatMap((machine) => machine.gpus);
-  if (machines.length === 0 && listing.page === 1) {
+  if (machines.length === 0 && listing.page === 1 && !isOld && !listing.isNarrowed) {
     return <Panel title="Machines"><NoMachine /></Panel>;
   }
   return (
@@ -165,7 +168,9 @@ function Machines({ view, listing }: { view: OverviewView; listing: Listing }) {
         <Figure label="GPUs unhealthy" value={gpus.filter(({ unhealthy }) => unhealthy !== '').length} />
         <Figure label="Workers" value={count(machines.reduce((total, { workers }) => total + workers, 0))} />
       </dl>
-      <GpuMap machines={machines} hasLink />
+      <section className="panel"><Search listing={listing}><Filters listing={listing} filters={MACHINE_FILTERS} /></Search>
+        {machines.length === 0 && <NoHit what="machine" />}</section>
+      {machines.length > 0 && <GpuMap machines={machines} hasLink />}
     </>
   );
 }

@@ -37,7 +37,7 @@ export default function PodPage({ id }: { id: string }) {
         </Panel>
       )}
       <Runs view={view} />
-      <Panel title="Log"><TailLog path={`/api/pods/${id}/log`} label="Log" /></Panel>
+      <Panel title="Log"><TailLog of={{ pod: id }} label="Log" /></Panel>
     </>
   );
 }

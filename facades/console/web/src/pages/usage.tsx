@@ -5,9 +5,11 @@ import type { UsageRecordView, UsageView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { BarChart, periodsOf } from '../bar-chart.tsx';
 import { saveCsv } from '../csv.ts';
-import { Head } from '../listing-parts.tsx';
+import { Filters, Head, namesOf } from '../listing-parts.tsx';
+import type { Filter } from '../listing-parts.tsx';
 import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
 import { useIsOperator } from '../session.tsx';
+import { useListing } from '../use-listing.ts';
 import { count, span } from '../words.ts';
 
 /** How far back, and into what it is cut. */
@@ -19,6 +21,12 @@ const KINDS = [['workers', 'workers'], ['pods', 'pods'], ['volumes', 'network vo
 /** What can be grouped by what: only workers have an endpoint. */
 const GROUPS = { workers: ['endpoint', 'gpu'], pods: ['subject', 'gpu'], volumes: ['subject'] } as const;
 const GROUP_WORDS: Readonly<Record<string, string>> = { endpoint: 'endpoint', gpu: 'type of GPU', account: 'account', subject: 'one' };
+const OF_GPU: Filter = { name: 'gpu', text: 'GPU type' };
+const OF_ACCOUNT: Filter = { name: 'account', text: 'Account id' };
+/** What usage can be narrowed to. */
+const FILTERS: Readonly<Record<keyof typeof GROUPS, readonly Filter[]>> = {
+  workers: [{ name: 'endpoint', text: 'Endpoint id' }, OF_GPU], pods: [OF_GPU], volumes: [],
+};
 const TAKEN = ['time', 'group', 'name', 'amount', 'billedMs'];
 /** All sums are there for the charts, so the page orders them itself. */
 const ORDERS = {
@@ -45,7 +53,9 @@ export default function UsagePage() {
   const groups: readonly string[] = [...isOperator ? ['account'] : [], ...GROUPS[kind]];
   const by = groups.includes(asked) ? asked : groups[0]!;
   const bucket = RANGES.find(([range]) => range === hours)![2];
-  const query = new URLSearchParams({ kind, hours, by, bucket }).toString();
+  const filters = [...isOperator ? [OF_ACCOUNT] : [], ...FILTERS[kind]];
+  const filter = useListing({}, namesOf(filters));
+  const query = `${new URLSearchParams({ kind, hours, by, bucket })}&${filter.query}`;
   const { data, error, refetch } = useQuery({
     queryKey: ['usage', query], queryFn: () => ask<UsageView>('GET', `/api/usage?${query}`), placeholderData: keepPreviousData,
   });
@@ -64,6 +74,7 @@ export default function UsagePage() {
         {choose('Of', kind, KINDS, (next) => setKind(next as typeof kind))}
         {choose('in', hours, RANGES.map(([range, text]) => [range, text]), setHours)}
         {choose('by', by, groups.map((group) => [group, GROUP_WORDS[group]!]), setBy)}
+        <Filters listing={filter} filters={filters} />
       </div>
       {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : <Shown usage={data} bucket={bucket} />}
     </>
@@ -76,7 +87,7 @@ function Shown({ usage: { records, startMs, endMs }, bucket }: { usage: UsageVie
   if (records.length === 0) return <Panel title="Usage"><Empty title="Nothing ran in that time." /></Panel>;
   const amount = records.reduce((sum, each) => sum + each.amount, 0);
   const billedMs = records.reduce((sum, each) => sum + each.billedMs, 0);
-  const chart = { records, bucket, periods: periodsOf(startMs, endMs, bucket), names: namesOf(records) };
+  const chart = { records, bucket, periods: periodsOf(startMs, endMs, bucket), names: groupsOf(records) };
   const sorted = [...records].sort(ORDERS[order]);
   if (descending) sorted.reverse();
   const at = Math.min(page, Math.ceil(sorted.length / PAGE) - 1);
@@ -123,7 +134,7 @@ function Shown({ usage: { records, startMs, endMs }, bucket }: { usage: UsageVie
 }
 
 /** What costs most first, then what runs longest: the same order, and so the same colours, in every chart. */
-function namesOf(records: readonly UsageRecordView[]): string[] {
+function groupsOf(records: readonly UsageRecordView[]): string[] {
   const sums = new Map<string, [usd: number, ms: number]>();
   for (const { name, amount, billedMs } of records) {
     const [usd, ms] = sums.get(name) ?? [0, 0];

@@ -1,0 +1,39 @@
+/** What the console's server tells its page of jobs and their webhook calls. Times are milliseconds since 1970. */
+
+/** A job in a list. */
+export interface JobRow {
+  id: string;
+  status: string;
+  /** ISO 8601. */
+  submittedAt: string;
+  /** Milliseconds. */
+  delayTime?: number;
+  executionTime?: number;
+  workerId?: string;
+  retries?: number;
+  /** Shortened. */
+  error?: string;
+}
+
+/** A page of the jobs of an endpoint. */
+export interface JobsView {
+  nowMs: number;
+  requests: readonly JobRow[];
+  total: number;
+  /** There are more than `total`. */
+  totalCapped: boolean;
+  hasMore: boolean;
+  /** Names the next page; empty: there is none. */
+  nextCursor: string;
+}
+
+/** A webhook call of a job. Times are 0 where there is none. */
+export interface WebhookView {
+  id: string;
+  state: string;
+  tries: number;
+  lastError: string;
+  redrives: number;
+  dueMs: number;
+  endMs: number;
+}

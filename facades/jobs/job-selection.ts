@@ -1,0 +1,75 @@
+/** Which jobs of an endpoint a list has, and in what order, as query strings say it. */
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import { JobSpan } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { ListJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { queryTime } from './query-time.ts';
+
+const STATES = new Map<string, JobState>([
+  ['IN_QUEUE', JobState.IN_QUEUE],
+  ['IN_PROGRESS', JobState.IN_PROGRESS],
+  ['COMPLETED', JobState.COMPLETED],
+  ['FAILED', JobState.FAILED],
+  ['CANCELLED', JobState.CANCELLED],
+  ['TIMED_OUT', JobState.TIMED_OUT],
+]);
+
+interface Order {
+  oldestFirst: boolean;
+  longest: JobSpan;
+}
+
+const ORDERS = new Map<string, Order>([
+  ['newest', { oldestFirst: false, longest: JobSpan.UNSPECIFIED }],
+  ['oldest', { oldestFirst: true, longest: JobSpan.UNSPECIFIED }],
+  ['longest-delay', { oldestFirst: false, longest: JobSpan.DELAY }],
+  ['longest-execution', { oldestFirst: false, longest: JobSpan.EXECUTION }],
+]);
+
+/**
+ * All but how many of them. Query: `status` (one of the six), `order` (one of ORDERS, default `newest`), `cursor` (`nextCursor` of the page before),
+ * `submittedFrom` and `submittedUntil` (ISO 8601, or before now). Throws INVALID_REQUEST.
+ */
+export function jobSelection(query: unknown, nowMs: number): Omit<ListJobsRequest, 'endpointId' | 'offset' | 'limit'> {
+  return { state: stateOf((query as Record<string, unknown>)['status']), pageToken: cursorOf(query), ...orderOf(query), ...submittedOf(query, nowMs) };
+}
+
+/** Where to go on; empty: at the beginning. */
+export function cursorOf(query: unknown): string {
+  const { cursor = '' } = query as Record<string, unknown>;
+  if (typeof cursor !== 'string') throw new CoreError('INVALID_REQUEST', '"cursor" must be given once.');
+  return cursor;
+}
+
+function orderOf(query: unknown): Order {
+  const { order = '' } = query as Record<string, unknown>;
+  const known = ORDERS.get(order === '' ? 'newest' : String(order));
+  if (!known) throw new CoreError('INVALID_REQUEST', `"order" must be one of ${[...ORDERS.keys()].join(', ')}.`);
+  return known;
+}
+
+/** When they were submitted; core refuses what is out of range, in the contract's words. */
+interface Submitted {
+  submittedFrom: Date | undefined;
+  submittedUntil: Date | undefined;
+}
+
+/** Their times. */
+export function submittedOf(query: unknown, nowMs: number): Submitted {
+  const [from, until] = [queryTime(query, 'submittedFrom', nowMs), queryTime(query, 'submittedUntil', nowMs)];
+  if (from && until && until <= from) throw new CoreError('INVALID_REQUEST', '"submittedUntil" must be after "submittedFrom".');
+  return { submittedFrom: from, submittedUntil: until };
+}
+
+/** Their state, in whatever case; UNSPECIFIED: none is asked for. */
+export function stateOf(word: unknown): JobState {
+  if (word === undefined || word === '') return JobState.UNSPECIFIED;
+  const state = typeof word === 'string' ? STATES.get(word.toUpperCase()) : undefined;
+  if (state === undefined) throw new CoreError('INVALID_REQUEST', `"status" must be one of ${[...STATES.keys()].join(', ')}.`);
+  return state;
+}
+
+/** The word for a state; undefined: it is UNSPECIFIED. */
+export function stateName(state: JobState): string | undefined {
+  return [...STATES].find(([, known]) => known === state)?.[0];
+}

@@ -1,0 +1,18 @@
+/** Times of query strings: moments with their zone, and such as are told by how long ago they were. */
+import { CoreError } from '../../proto/wire/reason.ts';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+const BEFORE_NOW = /^now-(\d{1,9})([smhd])$/;
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time with its zone, without which it would be another one at each place; or one before now, as `now-1h`, so that a link goes on to mean that. */
+export function queryTime(query: unknown, name: string, nowMs: number): Date | undefined {
+  const { [name]: text = '' } = query as Record<string, unknown>;
+  if (text === '') return undefined;
+  const [, digits, unit] = (typeof text === 'string' && BEFORE_NOW.exec(text)) || [];
+  const ms = digits !== undefined ? nowMs - Number(digits) * UNITS_MS[unit!]! : typeof text === 'string' && TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const time = new Date(ms);
+  if (!Number.isNaN(time.getTime())) return time;
+  const known = 'one ISO 8601 time with its zone, as 2026-01-31T12:00:00Z, or one before now, as now-90s, now-1h or now-7d';
+  throw new CoreError('INVALID_REQUEST', `"${name}" must be ${known}.`);
+}

@@ -1,0 +1,78 @@
+/** Lists that come by the live feed, in a real Chromium: the jobs of an endpoint as one chose them, asked for once and told as they change. */
+import t from 'tap';
+import type { Page } from 'playwright-core';
+import { whyNoChromium } from '../../helpers/chromium.ts';
+import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { startSystem } from '../../helpers/system.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { consolePages } from './console-pages.ts';
+
+t.setTimeout(240_000);
+t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
+  const system = await startSystem(t, { agents: 0 });
+  const { open, inspect } = await consolePages(t, system);
+  const id = await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 } });
+  const jobs = endpointJobs(system, id);
+  const rows = (page: Page) => page.getByRole('rowheader').allTextContents();
+  const lists = (page: Page, ...ids: string[]) => waitFor(`the list to be ${ids.join(', ')}`, async () => (await rows(page)).join() === ids.join());
+
+  await t.test('jobs come and change without being asked for, by one feed for each filter', async (t) => {
+    const first = await jobs.run({ mode: 'value', value: 1 });
+    const page = await open(t);
+    const asked: string[] = [];
+    page.on('request', (request) => { if (/\/api\//.test(request.url())) asked.push(request.url().replace(/^.*\/api/, '')); });
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    await lists(page, first);
+    const second = await jobs.run({ mode: 'value', value: 2 });
+    await lists(page, second, first);
+    await jobs.call('POST', `/cancel/${first}`);
+    await lists(page, second);
+    await inspect(t, page, 'jobs that come by themselves');
+    t.equal(asked.filter((url) => url.includes('/requests')).length, 0, 'nothing is asked again and again');
+    t.equal(asked.filter((url) => url.startsWith('/live') && url.includes('part=jobs')).length, 1, 'one feed');
+    await page.getByLabel('State').selectOption('CANCELLED');
+    await lists(page, first);
+    await page.getByRole('button', { name: /^Submitted/ }).click();
+    await page.getByRole('columnheader', { name: 'Submitted ↑' }).waitFor();
+    t.match(page.url(), /\?status=CANCELLED&order=oldest$/);
+  });
+
+  await t.test('a page of which some are chosen stands still, while others go on', async (t) => {
+    const page = await open(t);
+    const other = await open(t);
+    for (const one of [page, other]) await one.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    await page.getByRole('rowheader').first().waitFor();
+    const before = await rows(page);
+    await page.getByRole('checkbox', { name: `Select ${before[0]!}` }).check();
+    const fresh = await jobs.run({ mode: 'value', value: 3 });
+    await lists(other, fresh, ...before);
+    // What is new was told to all who listen.
+    t.same(await rows(page), before, 'nothing moves below the hand');
+    await page.getByRole('checkbox', { name: `Select ${before[0]!}` }).uncheck();
+    await lists(page, fresh, ...before);
+  });
+
+  await t.test('further pages are live too, and what is asked is bounded', async (t) => {
+    for (let place = 0; place < 52; place += 1) await jobs.run({ mode: 'value', value: place });
+    const page = await open(t);
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    await waitFor('a page', async () => (await rows(page)).length === 50);
+    await page.getByRole('button', { name: 'Older' }).click();
+    await waitFor('the rest', async () => (await rows(page)).length === 4);
+    const [oldest] = (await rows(page)).slice(-1);
+    await jobs.call('POST', `/cancel/${oldest!}`);
+    await waitFor('one less', async () => (await rows(page)).length === 3);
+    await page.getByRole('button', { name: 'Newer' }).click();
+    await waitFor('the first page', async () => (await rows(page)).length === 50);
+    for (const wrong of ['status=DONE', 'order=best', 'from=yesterday', 'until=2026-13-01T00:00:00Z']) {
+      await page.goto(`${system.url}/console/endpoints/${id}/jobs?${wrong}`);
+      await page.getByRole('alert').getByText(/must be one/).waitFor();
+    }
+    const headers = "{ headers: { 'x-slipway-console': '1' } }";
+    const statusOf = (query: string) => page.evaluate(`fetch('/console/api/live?${query}', ${headers}).then(({ status }) => status)`);
+    for (const query of ['endpoint=no such', `endpoint=${id}&job=no%2Fsuch`, 'worker=a%20b&part=log', `endpoint=${id}&part=jobs&part=log`, 'size=101']) {
+      t.ok([400, 404].includes(await statusOf(query) as number), query);
+    }
+  });
+});
