@@ -1,22 +1,10 @@
 /** Jobs of an endpoint as the queue surface lists them. */
+import type { JobRow } from '../../../views-of-jobs.ts';
 import { ask } from '../api.ts';
-
-/** One of them. */
-export interface ListedJob {
-  id: string;
-  status: string;
-  /** ISO 8601. */
-  submittedAt: string;
-  delayTime?: number;
-  executionTime?: number;
-  workerId?: string;
-  retries?: number;
-  error?: string;
-}
 
 /** A page of them. */
 export interface JobPage {
-  requests: readonly ListedJob[];
+  requests: readonly JobRow[];
   total: number;
   totalCapped?: boolean;
   hasMore: boolean;

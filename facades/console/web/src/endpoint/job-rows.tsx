@@ -1,10 +1,11 @@
 /** Jobs as a table: each with what became of it, ordered by its heads, and chosen by boxes. */
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import type { JobRow } from '../../../views-of-jobs.ts';
 import { errorText } from '../error-text.ts';
 import { Badge, Empty } from '../parts.tsx';
 import { recently, span } from '../words.ts';
-import type { JobOrder, JobPage, ListedJob } from './job-list.ts';
+import type { JobOrder, JobPage } from './job-list.ts';
 
 interface JobRowsProps {
   id: string;
@@ -65,7 +66,7 @@ function ChooseAll({ jobs, chosen, choose }: { jobs: readonly string[]; chosen: 
   );
 }
 
-function Choose({ job, chosen, choose }: { job: ListedJob; chosen: ReadonlySet<string>; choose: (next: ReadonlySet<string>) => void }) {
+function Choose({ job, chosen, choose }: { job: JobRow; chosen: ReadonlySet<string>; choose: (next: ReadonlySet<string>) => void }) {
   const turn = (): void => {
     const next = new Set(chosen);
     if (!next.delete(job.id)) next.add(job.id);
@@ -78,11 +79,11 @@ function Choose({ job, chosen, choose }: { job: ListedJob; chosen: ReadonlySet<s
   );
 }
 
-function canEnd({ status }: ListedJob): boolean {
+function canEnd({ status }: JobRow): boolean {
   return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
 }
 
-function Row({ id, job, seenMs, children }: { id: string; job: ListedJob; seenMs: number; children?: ReactNode }) {
+function Row({ id, job, seenMs, children }: { id: string; job: JobRow; seenMs: number; children?: ReactNode }) {
   const submittedMs = Date.parse(job.submittedAt);
   // Of what goes on; by the browser's clock, which is about right.
   const soFar = (sinceMs: number): string => `${span(Math.max(0, seenMs - sinceMs))}\u00A0…`;
