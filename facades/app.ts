@@ -62,6 +62,7 @@ import { handleUnknownRoutes, refusePath, refuseUnknown } from './plugins/unknow
 import type { JobParts } from './jobs/job-parts.ts';
 import { logs } from './queue/logs.ts';
 import { queueRoutes } from './queue/routes.ts';
+import { restV2Routes } from './rest-v2/routes.ts';
 import { restRoutes } from './rest/routes.ts';
 
 /** A facade that can be started and stopped once. */
@@ -156,6 +157,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
+  app.register(async (scope) => restV2Routes(scope, { core, answers, clock, logger }, gate));
   const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);

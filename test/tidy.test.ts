@@ -67,6 +67,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/activator/', FACADE_SHARED],
   ['facades/openai/', ['facades/jobs/', ...FACADE_SHARED]],
   ['facades/rest/', FACADE_SHARED],
+  ['facades/rest-v2/', ['facades/jobs/', ...FACADE_SHARED]],
   ['facades/graphql/', FACADE_SHARED],
   ['facades/front/', FACADE_SHARED],
   // Runs in browsers: of the server it knows what that tells it, and nothing else.

@@ -75,12 +75,12 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
 }
 
 async function workerLog(
-  { access, context, logs }: MachineHandlersOptions, { workerId, tailBytes, job }: GetWorkerLogRequest, apiKey: string, metadata: Metadata,
+  { access, context, logs }: MachineHandlersOptions, { workerId, tailBytes, job, endpointId }: GetWorkerLogRequest, apiKey: string, metadata: Metadata,
 ): Promise<GetWorkerLogResponse> {
   const bytes = tailBytesOf(tailBytes);
   await access.caller(apiKey);
   const worker = await context.workers.find(workerId);
-  if (!worker) throw workerNotFound(workerId);
+  if (!worker || (endpointId ?? worker.endpointId) !== worker.endpointId) throw workerNotFound(workerId);
   const accountId = await accountOf(access, apiKey, worker.endpointId, workerId);
   const place = job && { ...job, limit: linesOf(job.limit) };
   const logRequest = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes, job: place } as const;

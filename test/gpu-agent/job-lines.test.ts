@@ -41,6 +41,18 @@ t.test('several at once: lines that name their job are its own, others are share
   t.same(messages('b'), ['who (shared)', 'from b', 'b alone', 'nobody']);
 });
 
+t.test('without a job: all lines, whosever they are, until the worker has ended', async (t) => {
+  const log = written([[1, 'import\n'], [10, '{"requestId": "a"} 1\n'], [90, 'idle\nthe res']]);
+  const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 20 }];
+  const all = read(log, spans, '', { attempt: 0 });
+  t.same(textsOf(all), ['import', '{"requestId": "a"} 1', 'idle']);
+  t.match(all, { more: false, over: false, cut: false });
+  t.match(read(log, spans, '', { attempt: 0, offset: Number.MAX_SAFE_INTEGER }), { lines: [], offset: log.bytes.length, over: false });
+  t.same(textsOf(read(log, spans, '', { attempt: 0, offset: all.offset }, Infinity)), ['the res'], 'nothing more comes of that line');
+  t.match(read(log, spans, '', { attempt: 0 }, Infinity), { over: true });
+  t.match(read(written([[1, 'x'.repeat(50)], [2, '\nlast\n']], 20), [], '', { attempt: 0 }), { cut: true, lines: [{ text: 'last' }] });
+});
+
 t.test('a job that comes again to the same worker has the lines of each attempt apart', async (t) => {
   const log = written([[10, '{"requestId": "a"} 1\nx\n'], [110, '{"requestId": "a"} 2\ny\n']]);
   const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 20 }, { jobId: 'a', attempt: 2, fromMs: 100, toMs: 120 }];

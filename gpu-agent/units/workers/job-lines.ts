@@ -1,4 +1,4 @@
-/** Which lines of a worker's log belong to one attempt of a job (proto/slipway/v1/job_log.proto has the rule). Pure. */
+/** Which lines of a worker's log belong to one attempt of a job, or all of them (proto/slipway/v1/job_log.proto has the rule). Pure. */
 import type { JobLogLine, JobLogPage, JobLogPlace } from '../../../proto/gen/slipway/v1/job_log.ts';
 import type { KeptLog, Stamp } from '../../launch/timed-log.ts';
 
@@ -36,10 +36,10 @@ export interface AttributedLog extends KeptLog {
   spans: readonly JobSpan[];
 }
 
-/** A page of an attempt's lines. `nowMs`: by the same clock as the spans. */
+/** A page of an attempt's lines. `nowMs`: by the same clock as the spans; Infinity: the worker has ended. */
 export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlace, nowMs: number): JobLogPage {
   const belongs = ruleOf(log, place);
-  const hasEnded = belongs.toMs + STRAGGLE_MS < nowMs;
+  const hasEnded = nowMs === Infinity || belongs.toMs + STRAGGLE_MS < nowMs;
   const timeOf = stampReader(log.stamps);
   const lines: JobLogLine[] = [];
   const { bytes, start } = log;
@@ -72,7 +72,11 @@ interface Rule {
   is(line: string, atMs: number): Belonging;
 }
 
+/** All that a worker wrote. */
+const WHOLE: Rule = { fromMs: -Infinity, toMs: Infinity, is: () => 'own' };
+
 function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): Rule {
+  if (jobId === '') return WHOLE;
   const own = spans.find((span) => span.jobId === jobId && span.attempt === attempt);
   // A worker may run a job again.
   const again = spans.filter((span) => span.jobId === jobId && span.attempt !== attempt);

@@ -126,6 +126,7 @@ t.test('GPUs are short: an endpoint whose workers crash keeps nobody from one wh
   const crashing = await core.createEndpoint(fields, key);
   const workersOf = (id: string) => core.sql<{ id: string }[]>`SELECT id FROM worker WHERE endpoint_id = ${id} AND ended_at IS NULL`;
   const [first] = await waitFor('its worker', async () => { const rows = await workersOf(crashing); return rows.length === 1 && rows; });
+  await waitFor('its machine to be told', () => agent.desired.some(({ workerId }) => workerId === first!.id));
   // As late in a series as its pause is long.
   await core.sql`UPDATE worker SET failures = 8 WHERE id = ${first!.id}`;
   agent.send({ workers: [{ workerId: first!.id, endpointId: crashing, state: WorkerState.UNHEALTHY, reason: 'boom' }] });

@@ -17,7 +17,7 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
   const system = await startSystem(t);
   const { open, inspect } = await consolePages(t, system);
   // One stream: of two nobody knows which is read first.
-  const command = ['/bin/sh', '-c', 'exec 2>&1; echo "$RUNPOD_POD_ID" loads "<b>bold</b>"; echo no such model >&2; head -c 200000 /dev/zero | tr "\\0" y; exit 7'];
+  const command = ['/bin/sh', '-c', 'exec 2>&1; echo "$RUNPOD_POD_ID" loads "<b>bold</b>"; echo no such model; head -c 200000 /dev/zero | tr "\\0" y; exit 7'];
   const id = await system.createEndpoint({ command, ready: 0, workersMax: 1 });
   await waitFor('workers that crashed', async () => {
     const { recent } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);

@@ -10,11 +10,14 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
 /** Which lines of one attempt. */
 export interface JobLogPlace {
-  /** The job. */
+  /** The job. Empty: all that its worker wrote, whatever it ran; `attempt` is then 0. */
   jobId: string;
   /** Number of the attempt. */
   attempt: number;
-  /** Lines that begin here or later in the log of its worker, in bytes since the worker's start. 0: all that are kept. */
+  /**
+   * Lines that begin here or later in the log of its worker, in bytes since the worker's start. 0: all that are kept. Beyond its end: none, and
+   * `offset` of the page is the end.
+   */
   offset: number;
   /** Most lines, 1 to 1,000. */
   limit: number;

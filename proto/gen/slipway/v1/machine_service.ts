@@ -227,8 +227,15 @@ export interface GetWorkerLogRequest {
   workerId: string;
   /** How many bytes from the end, 1 to 1,048,576. Default 65,536. */
   tailBytes: number;
-  /** Only the lines of one attempt, instead of these bytes. Absent: the bytes. JobService.GetJobLog finds the workers of a job by itself. */
-  job?: JobLogPlace | undefined;
+  /**
+   * Only the lines of one attempt, or with an empty job_id all lines with their times, instead of these bytes. Absent: the bytes. JobService.GetJobLog
+   * finds the workers of a job by itself.
+   */
+  job?:
+    | JobLogPlace
+    | undefined;
+  /** The endpoint that it must be a worker of; of another one it is NOT_FOUND. Absent: whichever. */
+  endpointId?: string | undefined;
 }
 
 /** What it wrote. */
@@ -1560,7 +1567,7 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
 };
 
 function createBaseGetWorkerLogRequest(): GetWorkerLogRequest {
-  return { workerId: "", tailBytes: 0, job: undefined };
+  return { workerId: "", tailBytes: 0, job: undefined, endpointId: undefined };
 }
 
 export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
@@ -1573,6 +1580,9 @@ export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
     }
     if (message.job !== undefined) {
       JobLogPlace.encode(message.job, writer.uint32(26).fork()).join();
+    }
+    if (message.endpointId !== undefined) {
+      writer.uint32(34).string(message.endpointId);
     }
     return writer;
   },
@@ -1614,6 +1624,14 @@ export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
             message.job = JobLogPlace.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1634,6 +1652,7 @@ export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
     message.workerId = object.workerId ?? "";
     message.tailBytes = object.tailBytes ?? 0;
     message.job = (object.job !== undefined && object.job !== null) ? JobLogPlace.fromPartial(object.job) : undefined;
+    message.endpointId = object.endpointId ?? undefined;
     return message;
   },
 };

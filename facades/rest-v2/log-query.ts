@@ -1,0 +1,41 @@
+/** Which lines of a log a request asks for, as REST v2 says it. */
+import type { FastifyRequest } from 'fastify';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { queryTime } from '../jobs/query-time.ts';
+import type { Behind } from './line-ids.ts';
+
+const TAIL_MAX = 5_000;
+const TAIL_DEFAULT = 100;
+const SOURCES = ['container', 'system'];
+const LAST_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
+
+/** What is asked for. */
+export interface LogQuery extends Behind {
+  /** `container` or `system`, of which there are no lines here; empty: both. */
+  source: string;
+  /** Lines before those to come. Undefined: all from a time on. */
+  tail: number | undefined;
+}
+
+/** Query: `tail` (0 to 5,000, default 100; 0: only what is to come), `since` (a time; overrides `tail`), `source`. Last-Event-ID overrides both. */
+export function logQuery({ query, headers }: FastifyRequest, nowMs: number): LogQuery {
+  const { source = '', tail = '' } = query as Record<string, unknown>;
+  if (typeof source !== 'string' || (source !== '' && !SOURCES.includes(source))) throw invalid(`"source" must be one of ${SOURCES.join(', ')}.`);
+  const lines = tail === '' ? TAIL_DEFAULT : typeof tail === 'string' && /^\d{1,4}$/.test(tail) ? Number(tail) : Number.NaN;
+  if (!(lines <= TAIL_MAX)) throw invalid(`"tail" must be a whole number from 0 to ${TAIL_MAX}.`);
+  const lastId = lastIdOf(headers['last-event-id']);
+  const since = lastId === '' ? queryTime(query, 'since', nowMs) : undefined;
+  return { source, lastId, since, tail: since || lastId !== '' ? undefined : lines };
+}
+
+/** In the form of the ids that we give. */
+function lastIdOf(text: unknown): string {
+  if (text === undefined || text === '') return '';
+  const [, seconds, digits = ''] = (typeof text === 'string' && LAST_ID.exec(text.trim())) || [];
+  if (seconds === undefined) throw invalid('Last-Event-ID must be the id of an event: a time, as 2026-01-31T12:00:00.123000004Z.');
+  return `${seconds}.${digits.padEnd(9, '0')}Z`;
+}
+
+function invalid(text: string): CoreError {
+  return new CoreError('INVALID_REQUEST', text);
+}

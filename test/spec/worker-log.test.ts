@@ -1,0 +1,108 @@
+/** GET /v2/serverless/{id}/workers/{workerId}/logs: a worker's lines in the form of REST v2 (docs/api.md#log-of-a-worker). */
+import t from 'tap';
+import type { Test } from 'tap';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { jsHandler } from '../helpers/handlers.ts';
+import { lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { readEvents } from '../helpers/sse.ts';
+import type { SseEvent } from '../helpers/sse.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+/** More than a page has, of lines that are as long as their number says. */
+const WRITTEN = 3_000;
+const system = await startSystem(t);
+const workerOf = (endpointId: string): Promise<string> => waitFor('its worker', async () => (
+  (await call(system.clients.machines, 'listWorkers', { endpointId }, system.key)).workers[0]?.id
+));
+const pathOf = (endpointId: string, workerId: string): string => `/v2/serverless/${endpointId}/workers/${workerId}/logs`;
+const talks = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js'), workersMax: 1 }));
+const path = pathOf(talks.id, await workerOf(talks.id));
+const lineOf = (event: SseEvent | undefined): string => (JSON.parse(event!.data) as { line: string }).line;
+const say = async (...words: string[]): Promise<void> => void await talks.settled(await talks.run({ words }));
+const lines = async (t: Test, count: number, query = '', headers = {}): Promise<string[]> => {
+  const feed = await readEvents(t, system, path + query, headers);
+  const found: string[] = [];
+  while (found.length < count) found.push(lineOf(await feed.next()));
+  feed.close();
+  return found;
+};
+
+t.test('the last lines, and then what comes', async (t) => {
+  await say('one', 'two');
+  const feed = await readEvents(t, system, path);
+  t.equal(feed.status, 200);
+  t.match(feed.headers.get('content-type'), /^text\/event-stream/);
+  const first = await feed.next();
+  const { ts, ...rest } = JSON.parse(first!.data) as { ts: string };
+  t.same(rest, { source: 'container', line: 'the talker is here' });
+  t.match(ts, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  t.equal(first!.id, ts.replace('Z', '000000Z'), 'its id is its time');
+  t.same([lineOf(await feed.next()), lineOf(await feed.next())], ['saying one', 'saying two']);
+  const coming = await readEvents(t, system, `${path}?tail=0`);
+  await say('three');
+  t.equal(lineOf(await feed.next()), 'saying three');
+  t.equal(lineOf(await coming.next()), 'saying three', 'tail=0: only what is to come');
+  t.same(await lines(t, 2, '?tail=2'), ['saying two', 'saying three']);
+});
+
+t.test('from a time on, and behind an event', async (t) => {
+  const all = await readEvents(t, system, `${path}?since=now-1h&tail=1`);
+  const events = [await all.next(), await all.next(), await all.next(), await all.next()];
+  t.same(events.map(lineOf), ['the talker is here', 'saying one', 'saying two', 'saying three'], 'since overrides tail');
+  const ids = events.map((event) => event!.id!);
+  t.same(ids, ids.toSorted(), 'ids rise');
+  t.same(new Set(ids).size, ids.length);
+  t.same(await lines(t, 1, '?since=now-1h', { 'last-event-id': ids[2]! }), ['saying three']);
+  const later = await readEvents(t, system, `${path}?since=${new Date(Date.now() + 3_600_000).toISOString()}`);
+  const none = await readEvents(t, system, `${path}?source=system`);
+  await say('four');
+  t.equal(lineOf(await all.next()), 'saying four');
+  await system.endWorkers(talks.id);
+  for (const feed of [later, none, all]) t.match(await feed.rest(), [{ event: 'end' }], 'its worker has ended');
+  const ended = await (await readEvents(t, system, path)).rest();
+  t.same(ended.slice(0, -1).map(lineOf), ['the talker is here', ...['one', 'two', 'three', 'four'].map((word) => `saying ${word}`)]);
+  t.equal(ended.at(-1)!.event, 'end');
+});
+
+t.test('of a long log exactly so many', async (t) => {
+  const script = `i=0; while [ $i -lt ${WRITTEN} ]; do i=$((i+1)); echo $i; done; exit 3`;
+  const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
+  const worker = await waitFor('it to end', async () => (await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key)).recent[0]?.id);
+  const written = async (query: string): Promise<string[]> => (
+    (await (await readEvents(t, system, pathOf(id, worker) + query)).rest()).filter(({ event }) => event === undefined).map(lineOf)
+  );
+  const numbers = Array.from({ length: WRITTEN }, (_, n) => String(n + 1));
+  t.same(await written('?tail=1500'), numbers.slice(-1_500));
+  t.same(await written('?tail=5000'), numbers);
+  t.same(await written('?since=now-1h'), numbers);
+  t.same(await written('?tail=0'), []);
+  await system.endWorkers(id);
+});
+
+t.test('of a load-balancing endpoint too', async (t) => {
+  const id = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
+  t.equal((await readEvents(t, system, pathOf(id, await workerOf(id)))).status, 200);
+});
+
+t.test('what cannot be is refused as a problem', async (t) => {
+  const other = await system.createEndpoint({ command: jsHandler('talker.js'), ready: 0, workersMax: 0, fields: { workersMin: 0 } });
+  const [, worker] = /workers\/(\w+)/.exec(path)!;
+  const refused: [string, number, string][] = [
+    [`${path}?tail=-1`, 400, 'invalid_request'], [`${path}?tail=5001`, 400, 'invalid_request'], [`${path}?tail=1e3`, 400, 'invalid_request'],
+    [`${path}?since=yesterday`, 400, 'invalid_request'], [`${path}?source=kernel`, 400, 'invalid_request'], [pathOf(other, worker!), 404, 'not_found'],
+    [pathOf(talks.id, 'nosuchworker00'), 404, 'not_found'], [pathOf('no%20such', worker!), 404, 'endpoint_not_found'],
+    [pathOf(talks.id, '..%2fkey'), 404, 'not_found'],
+  ];
+  for (const [asked, status, code] of refused) {
+    const answer = await system.request('GET', asked);
+    t.match(answer, { status, json: { title: /\w/, status, detail: /\w/, code } }, asked);
+    t.equal(answer.headers.get('content-type'), 'application/problem+json');
+  }
+  t.equal((await readEvents(t, system, path, { 'last-event-id': '1-2' })).status, 400);
+  t.equal((await readEvents(t, { ...system, key: 'nosuchkey' }, path)).status, 401);
+  t.equal((await system.request('POST', path)).status, 405);
+});
