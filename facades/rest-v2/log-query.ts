@@ -6,12 +6,13 @@ import type { Behind } from './line-ids.ts';
 
 const TAIL_MAX = 5_000;
 const TAIL_DEFAULT = 100;
-const SOURCES = ['container', 'system'];
+/** REST v2 has the first two; its MCP server says `both` as well. */
+const SOURCES = ['container', 'system', 'both'];
 const LAST_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
 /** What is asked for. */
 export interface LogQuery extends Behind {
-  /** `container` or `system`, of which there are no lines here; empty: both. */
+  /** `container`, or `system`, of which there are no lines here; `both` or empty. */
   source: string;
   /** Lines before those to come. Undefined: all from a time on. */
   tail: number | undefined;

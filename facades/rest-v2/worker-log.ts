@@ -115,10 +115,7 @@ async function follow(
         await live.write(frameEvent({ id, data: JSON.stringify({ source: 'container', line: line.text, ts: line.time!.toISOString() }) }));
         toldAtMs = clock.monotonicMs();
       }
-      if (page.over && !page.more) {
-        await live.write(frameEvent({ event: 'end', data: '{}' }));
-        break;
-      }
+      if (page.over && !page.more) break;
       if (clock.monotonicMs() - toldAtMs >= HEARTBEAT_MS) {
         await live.write(HEARTBEAT);
         toldAtMs = clock.monotonicMs();
@@ -129,8 +126,8 @@ async function follow(
       lines = page.lines;
     }
   } catch (error) {
-    const { text, code } = publicError(toCoreError(error));
-    await live.write(frameEvent({ event: 'error', data: JSON.stringify({ detail: text, code }) }));
+    // Clients take every event for a line, whatever it is called; a comment is for people.
+    await live.write(`: ${publicError(toCoreError(error)).text}\n\n`);
   }
   live.end();
   return reply;
