@@ -272,8 +272,9 @@ t.test('a client that leaves is seen by the worker, and its place is free', asyn
   await waitFor('one in flight', () => inFlight(0));
   const waiting = new AbortController();
   const behind = at(alone, '/behind', { signal: waiting.signal });
-  behind.catch(() => undefined);
-  await waitFor('one that waits', () => inFlight(1));
+  let early = '';
+  behind.then(async (answer) => { early = `${answer.status} ${await answer.text()}`; }, () => undefined);
+  await waitFor('one that waits', () => inFlight(1)).catch((error: Error) => { throw new Error(`${error.message}; the one behind was answered: ${early}`); });
   waiting.abort();
   leaving.abort();
   const { hangs, left } = await waitFor('the worker to see it', async () => {
