@@ -54,7 +54,14 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     const page = await signIn(t);
     await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
     await waiting(page, 1);
+    const old = await signIn(t);
+    await old.goto(`${slipway.url}/console/usage`);
+    await old.getByText('Nothing ran in that time.').waitFor();
     await slipway.cores[0]!.kill();
+    const killedMs = Date.now();
+    await old.getByLabel('in', { exact: true }).selectOption('168');
+    await old.locator('.away').waitFor();
+    t.ok(Date.now() - killedMs < SAID_WITHIN_MS, 'so does one on which something else was chosen, beside what it showed before');
     await page.locator('.away').waitFor();
     t.match(await page.locator('.away').textContent(), /\w+ \w+/, 'in words');
     await waiting(page, 1);
@@ -68,6 +75,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     t.equal(await late.count(), 1, `it goes on after ${refused.status()}`);
     await slipway.cores[0]!.start();
     await page.getByRole('cell', { name: /^test-/ }).first().waitFor();
+    await old.locator('.away').waitFor({ state: 'detached' });
     t.equal(await late.count(), 0);
     await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
     await parked();

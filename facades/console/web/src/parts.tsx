@@ -7,6 +7,7 @@ import { ApiError } from './api.ts';
 
 /** So long an answer is no more than slow, in milliseconds. */
 const LATE_MS = 4_000;
+const LATE_TEXT = 'The service does not answer. This page goes on asking.';
 
 /** A titled part of a page. */
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
@@ -54,7 +55,7 @@ export function Loading() {
   const [isLate] = useDebounce(isHere, LATE_MS);
   return (
     <div className="loading" role="status">
-      {isLate ? <p>The service does not answer. This page goes on asking.</p> : <span className="spoken">Loading</span>}<i /><i /><i />
+      {isLate ? <p>{LATE_TEXT}</p> : <span className="spoken">Loading</span>}<i /><i /><i />
     </div>
   );
 }
@@ -84,6 +85,12 @@ export function Refused({ title, why, children }: { title: string; why: Error; c
 /** The service was away a moment ago; what is shown is old. */
 export function Away({ text }: { text: string }) {
   return text === '' ? null : <p className="away" role="status">{text}</p>;
+}
+
+/** Beside what was read before: why what is asked for cannot be read, or that it takes long. `isPlaceholderData`: what is shown is not what was chosen. */
+export function Overdue({ failureReason, isPlaceholderData }: { failureReason: Error | null; isPlaceholderData: boolean }) {
+  const [wasOld] = useDebounce(isPlaceholderData, LATE_MS);
+  return <Away text={failureReason?.message ?? (wasOld && isPlaceholderData ? LATE_TEXT : '')} />;
 }
 
 /** Where a page stands below others. */

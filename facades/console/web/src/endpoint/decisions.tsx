@@ -7,7 +7,7 @@ import { ask } from '../api.ts';
 import { Chart } from '../chart.tsx';
 import { Filters, namesOf, Search, YES_NO } from '../listing-parts.tsx';
 import type { Filter } from '../listing-parts.tsx';
-import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../parts.tsx';
 import { useListing } from '../use-listing.ts';
 import { moment, span, unbroken } from '../words.ts';
 
@@ -68,7 +68,7 @@ function Earlier({ show, isBusy = false }: { show: () => void; isBusy?: boolean 
 
 /** Those of all that are kept which are looked for. */
 function Found({ id, query }: { id: string; query: string }) {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, failureReason, isPlaceholderData } = useInfiniteQuery({
     queryKey: ['decisions', id, query], initialPageParam: 0, placeholderData: keepPreviousData, refetchInterval: LOOK_MS,
     queryFn: ({ pageParam }) => ask<DecisionView[]>('GET', `/api/endpoints/${id}/decisions?before=${pageParam}&${query}`),
     getNextPageParam: (page) => (page.length < DECISIONS_PAGE ? undefined : page.at(-1)!.id),
@@ -76,8 +76,13 @@ function Found({ id, query }: { id: string; query: string }) {
   if (error) return <Failed error={error} again={() => void refetch()} />;
   if (!data) return <Loading />;
   const decisions = data.pages.flat();
-  if (decisions.length === 0) return <Empty title="None has that in it." />;
-  return <><List decisions={decisions} />{hasNextPage && <Earlier show={() => void fetchNextPage()} isBusy={isFetchingNextPage} />}</>;
+  return (
+    <>
+      <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />
+      {decisions.length === 0 ? <Empty title="None has that in it." /> : <List decisions={decisions} />}
+      {hasNextPage && <Earlier show={() => void fetchNextPage()} isBusy={isFetchingNextPage} />}
+    </>
+  );
 }
 
 /** The latest as they come, and those before them that were asked for. */

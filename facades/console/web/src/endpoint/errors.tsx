@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { ErrorGroupView, ErrorsView } from '../../../views-of-errors.ts';
 import { ask } from '../api.ts';
-import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
 import { plainText } from '../worker-text.ts';
 import { ago, count, counted } from '../words.ts';
@@ -18,7 +18,7 @@ const SPAN = 1_440;
 /** The part. */
 export function Errors({ id, failed }: { id: string; failed: number }) {
   const [minutes, setMinutes] = useState<number>(SPAN);
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['errors', id, minutes], queryFn: async () => ({ failed, ...await ask<ErrorsView>('GET', `/api/endpoints/${id}/errors?minutes=${minutes}`) }),
     // Asked again when more have failed, but not for each.
     refetchInterval: ({ state: { data: seen } }) => (seen && seen.failed !== failed ? 5_000 : false),
@@ -36,6 +36,7 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
   );
   return (
     <Panel title="Errors" aside={choice}>
+      <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />
       <p className="body hint">{ofJobs(data)} {line}</p>
       {data.groups.length === 0 ? <Empty title="No job that failed in this time is kept.">They are kept for half an hour after they ended.</Empty> : (
         <ul className="problems">

@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { JobTimesView, PercentilesView } from '../../../views-of-times.ts';
 import { ask } from '../api.ts';
 import { Chart, SPANS } from '../chart.tsx';
-import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
+import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../parts.tsx';
 import { count, counted, span } from '../words.ts';
 import { ratesOf } from './rates.ts';
 
@@ -17,7 +17,7 @@ const KINDS = [['delay', 'Waited', 'waited for a worker'], ['execution', 'Ran', 
 /** The part. */
 export function JobTimes({ id }: { id: string }) {
   const [minutes, setMinutes] = useState(60);
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['times', id, minutes], queryFn: () => ask<JobTimesView>('GET', `/api/endpoints/${id}/times?minutes=${minutes}`),
     placeholderData: keepPreviousData, refetchInterval: PACE_MS,
   });
@@ -34,6 +34,7 @@ export function JobTimes({ id }: { id: string }) {
   return (
     <>
       <Panel title="How long jobs wait and run" aside={aside}>
+        {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
         {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
           : data.execution.count === 0 ? <Empty title="No job ended in that time.">How long jobs waited and ran is kept for twelve hours.</Empty>
             : <Shown times={data} />}

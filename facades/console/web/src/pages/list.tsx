@@ -11,7 +11,7 @@ import type { Editable } from '../edit.tsx';
 import { Filters, namesOf, Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { NewAccount, Price, Quota } from '../operator-forms.tsx';
-import { Away, Empty, Failed, Loading } from '../parts.tsx';
+import { Empty, Failed, Loading, Overdue } from '../parts.tsx';
 import { PodActions } from '../pod-actions.tsx';
 import { Remove } from '../remove.tsx';
 import { RowsTable } from '../rows-table.tsx';
@@ -39,7 +39,7 @@ function List({ kind }: { kind: Kind }) {
   const mayChange = useSession().manage === 'write' && form !== undefined;
   const filters = (kind.filters ?? []).filter(({ name }) => isOperator || !ofOperator.includes(name));
   const listing = useListing(first, namesOf(filters));
-  const { data, error, refetch, failureReason } = useQuery({
+  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['list', path, listing.query], queryFn: () => ask<ListView>('GET', `${path}?${listing.query}`), placeholderData: keepPreviousData,
     refetchInterval: paceMs,
   });
@@ -48,7 +48,7 @@ function List({ kind }: { kind: Kind }) {
   return (
     <>
       <div className="title"><h1>{title}</h1>{mayChange && <div className="actions"><New form={form} /></div>}</div>
-      {data && <Away text={failureReason?.message ?? ''} />}
+      {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
       <section className="panel">
         {(isNarrowed || data && data.rows.length > 0) && (
           <Search listing={listing} isWhole={kind.isWhole}>

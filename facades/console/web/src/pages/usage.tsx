@@ -7,7 +7,7 @@ import { BarChart, periodsOf } from '../bar-chart.tsx';
 import { saveCsv } from '../csv.ts';
 import { Filters, Head, namesOf } from '../listing-parts.tsx';
 import type { Filter } from '../listing-parts.tsx';
-import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
+import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../parts.tsx';
 import { useIsOperator } from '../session.tsx';
 import { useListing } from '../use-listing.ts';
 import { count, span } from '../words.ts';
@@ -56,7 +56,7 @@ export default function UsagePage() {
   const filters = [...isOperator ? [OF_ACCOUNT] : [], ...FILTERS[kind]];
   const filter = useListing({}, namesOf(filters));
   const query = `${new URLSearchParams({ kind, hours, by, bucket })}&${filter.query}`;
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['usage', query], queryFn: () => ask<UsageView>('GET', `/api/usage?${query}`), placeholderData: keepPreviousData,
   });
   const choose = (label: string, value: string, choices: readonly (readonly [string, string])[], set: (next: string) => void) => (
@@ -76,6 +76,7 @@ export default function UsagePage() {
         {choose('by', by, groups.map((group) => [group, GROUP_WORDS[group]!]), setBy)}
         <Filters listing={filter} filters={filters} />
       </div>
+      {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
       {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : <Shown usage={data} bucket={bucket} />}
     </>
   );
