@@ -52,15 +52,18 @@ export function workerLog(parts: WorkerLogParts): (request: FastifyRequest, repl
     if (!isId(workerId)) throw new CoreError('NOT_FOUND', 'There is no such worker.');
     const query = logQuery(request, parts.clock.nowMs());
     const { apiKey } = request.caller;
+    let release = (): void => undefined;
     const read: Read = async (offset) => {
+      // What was read before has been written by now.
+      release();
+      release = () => undefined;
       const asked = { workerId, endpointId, tailBytes: 0, job: { jobId: '', attempt: 0, offset, limit: LINES_MAX } };
-      const { answer, release } = await parts.answers.hold(request, reply, {
+      const held = await parts.answers.hold(request, reply, {
         read: async () => pageOf(await parts.core.machines.call((client) => client.getWorkerLog, asked, { apiKey, repeatable: true })),
         bytesOf: ({ lines }) => lines.reduce((bytes, { text }) => bytes + text.length + RECORD_BYTES, 0),
       });
-      // Of one worker there are never more lines here than its machine keeps, 1 MiB.
-      release();
-      return answer;
+      ({ release } = held);
+      return held.answer;
     };
     // Before the headers, so that an unknown worker is a plain 404.
     const beginning = query.tail === undefined ? await begin(read) : await lastLines(read, query.tail);
