@@ -7,7 +7,9 @@ import { httpMetrics } from '../core/runtime/http-metrics.ts';
 import { CALL_SECONDS, JOB_SECONDS } from '../core/runtime/metrics.ts';
 import type { Metrics } from '../core/runtime/metrics.ts';
 import { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
+import type { GpuLoad } from '../proto/gen/slipway/v1/machine.ts';
 import { enumName } from '../proto/wire/enum-name.ts';
+import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { OnPull } from './images/image-puller.ts';
 import type { OnStart } from './units/unit-kind.ts';
 
@@ -19,6 +21,8 @@ export interface AgentReadings {
   spooled(): { outcomes: number; bytes: number };
   /** There is a session with core. */
   connected(): boolean;
+  gpus(): readonly MachineGpu[];
+  gpuLoads(): readonly GpuLoad[];
   /** Bounds of memory by name. */
   budgets: Readonly<Record<string, () => BudgetFill>>;
 }
@@ -35,6 +39,8 @@ const KINDS = Object.values(OutcomeKind).filter((kind) => kind > 0).map((kind) =
 const STARTS: readonly Parameters<OnStart>[0][] = ['started', 'failed', 'abandoned'];
 const PULLS: readonly Parameters<OnPull>[0][] = ['pulled', 'failed', 'abandoned'];
 
+const BYTES_PER_MIB = 1024 * 1024;
+
 /** Makes them. */
 export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: Clock): AgentMeter {
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -44,6 +50,7 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   gauge('slipway_agent_attempts', 'Attempts that are held here.', () => readings.attempts());
   gauge('slipway_agent_spool_outcomes', 'Outcomes on disk that core has not acknowledged.', () => readings.spooled().outcomes);
   gauge('slipway_agent_spool_bytes', 'Bytes of these outcomes.', () => readings.spooled().bytes);
+  gpuMetrics(metrics, readings);
   const budgets = budgetMetrics(metrics, 'slipway_agent');
   for (const [name, fill] of Object.entries(readings.budgets)) budgets.watch(name, fill);
   const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by how.', labels: ['kind'] }, KINDS);
@@ -65,4 +72,26 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
       if (result === 'pulled') pulled.observe(tookMs / 1_000);
     },
   };
+}
+
+/** Of real GPUs and slices, of which a machine has at most a few dozen. Those that the driver tells nothing of have no value. */
+function gpuMetrics(metrics: Metrics, { gpus, gpuLoads }: Pick<AgentReadings, 'gpus' | 'gpuLoads'>): void {
+  const each = (name: string, help: string, valueOf: (gpu: MachineGpu, load: GpuLoad | undefined) => number | undefined): void => {
+    metrics.gauge({ name, help, labels: ['gpu', 'type'] }, (gauge) => {
+      gauge.reset();
+      for (const gpu of gpus().filter(({ virtual }) => !virtual)) {
+        const value = valueOf(gpu, gpuLoads().find(({ uuid }) => uuid === gpu.uuid));
+        if (value !== undefined) gauge.set({ gpu: gpu.uuid, type: [gpu.name, gpu.migProfile].filter(Boolean).join(' MIG ') }, value);
+      }
+    });
+  };
+  each('slipway_agent_gpu_utilization_ratio', 'Share of the time in which something ran on a GPU; none of a MIG slice.', (_gpu, load) => load?.utilization);
+  each('slipway_agent_gpu_memory_used_bytes', 'Memory of a GPU that is taken.', (_gpu, load) => inBytes(load?.memoryUsedMib));
+  each('slipway_agent_gpu_memory_bytes', 'Memory of a GPU.', ({ memoryMib }) => inBytes(memoryMib));
+  each('slipway_agent_gpu_temperature_celsius', 'How warm the card of a GPU is.', (_gpu, load) => load?.temperatureCelsius);
+  each('slipway_agent_gpu_power_watts', 'What the card of a GPU draws.', (_gpu, load) => load?.powerWatts);
+}
+
+function inBytes(mib: number | undefined): number | undefined {
+  return mib === undefined ? undefined : mib * BYTES_PER_MIB;
 }

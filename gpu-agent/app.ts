@@ -27,11 +27,8 @@ import { openState, takeDataFolder } from './data-folder.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
-import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
-import { GpuWatch } from './inventory/gpu-watch.ts';
-import { readGpus } from './inventory/read-gpus.ts';
-import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
+import { MachineGpus } from './inventory/machine-gpus.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
 import { PodKeeper } from './units/pods/pod-keeper.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
@@ -105,7 +102,7 @@ class AgentProcess extends SingleRunService {
   readonly #inbound: Inbound;
   readonly #lease: Lease;
   readonly #takeover: Takeover;
-  readonly #gpuWatch: GpuWatch;
+  readonly #gpus: MachineGpus;
   readonly #stopping = new AbortController();
   readonly #measures: MetricsServer;
   #isConnected = false;
@@ -113,7 +110,7 @@ class AgentProcess extends SingleRunService {
   readonly services: readonly Service[];
   #unlock: () => void = () => undefined;
   #instance: AgentInstance = { instance: '', replaces: '' };
-  #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
+  #machineId = '';
 
   constructor(config: AgentConfig, seams: Required<AgentSeams>) {
     super();
@@ -126,6 +123,7 @@ class AgentProcess extends SingleRunService {
     const bodies = bodyBudget();
     const meter = agentMetrics(metrics, {
       attempts: () => this.#parts.table.size, connected: () => this.#isConnected,
+      gpus: () => this.#gpus.all, gpuLoads: () => this.#gpus.loads,
       spooled: () => ({ outcomes: this.#parts.spool.size, bytes: this.#parts.spool.bytes }),
       budgets: { bodies: () => bodies.fill, inputs: () => this.#parts.intake.fill, chunks: () => this.#parts.chunks.fill },
     }, clock);
@@ -138,7 +136,7 @@ class AgentProcess extends SingleRunService {
     });
     this.#units = buildUnitBase({
       config, logger, clock, container: this.#containers,
-      late: { gpus: () => this.#machine.gpus, bridgeUrl: () => this.#bridge.url },
+      late: { gpus: () => this.#gpus.all, bridgeUrl: () => this.#bridge.url },
       settleImage: (request) => this.#settler.settle(request),
       onStart: meter.onStart,
     });
@@ -160,18 +158,21 @@ class AgentProcess extends SingleRunService {
     this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
     const connect = this.#buildConnectLoop();
-    this.#gpuWatch = new GpuWatch({ gpus: () => this.#machine.gpus, onChange: () => connect.renew('a GPU came or went'), clock, random, logger });
+    this.#gpus = new MachineGpus({
+      ...seams, virtual: config.virtualGpus, onHealth: () => connect.renew('a GPU came or went'), onLoads: () => this.#parts.outbox.addGpuLoads(),
+    });
     const oldLogs = new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass: () => this.#units.archive.prune(), ...this.#seams });
-    this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch, oldLogs, this.#measures];
+    const rest = [this.#buildTunnels(), ...this.#gpus.services, oldLogs, this.#measures];
+    this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, ...rest];
   }
 
   /** Where workers find it, and as which machine core knows it. Once it has started. */
   get place(): { address: string; machineId: string; metrics: string } {
-    return { address: this.#bridge.url, machineId: this.#machine.id, metrics: this.#measures.address };
+    return { address: this.#bridge.url, machineId: this.#machineId, metrics: this.#measures.address };
   }
 
   protected override async onStart(): Promise<void> {
-    const { dataDir, virtualGpus } = this.#config;
+    const { dataDir } = this.#config;
     const { users, archive, executors, scratchFolder, podsFolder } = this.#units;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
     await dropAllIn(scratchFolder).catch((error: unknown) => this.#seams.logger.warn({ err: error }, 'old scratch folders were not removed'));
@@ -181,16 +182,16 @@ class AgentProcess extends SingleRunService {
     await openState(dataDir, () => archive.open());
     const recovered = await openState(dataDir, () => this.#parts.outcomes.recover());
     await this.#takeover.open();
-    const { gpus, cudaVersion } = await readGpus(this.#seams.logger);
-    this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
+    this.#machineId = id;
+    await this.#gpus.read(id);
     // Containers have to find the bridge, and workers the engine.
     await this.#bridge.start();
-    this.#containers.know({ ...this.#machine, instance: this.#instance.instance, left: this.#takeover.left });
+    this.#containers.know({ id: this.#machineId, gpus: this.#gpus.all, instance: this.#instance.instance, left: this.#takeover.left });
     await this.#containers.start();
     await executors.process?.sweep(new Set());
     await this.#takeover.begin();
     await startAll(this.services, this.#seams.logger, this.ending);
-    this.#seams.logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
+    this.#seams.logger.info({ machineId: id, gpus: this.#gpus.all.length, recovered, bridge: this.#bridge.url }, 'agent started');
   }
 
   protected override async onStop(): Promise<void> {
@@ -258,12 +259,13 @@ class AgentProcess extends SingleRunService {
         },
         pod: (id) => this.#pods.get(id)?.report(),
         containers: () => this.#containers.has,
+        gpuLoads: () => ({ loads: [...this.#gpus.loads] }),
       },
       lease: this.#lease,
       ...this.#seams,
       hello: () => buildHello({
-        config: this.#config, machine: this.#machine, instance: this.#instance, has: this.#containers.has, parts: this.#parts, pods: this.#pods,
-        faultOf: (uuid) => this.#gpuWatch.faultOf(uuid),
+        config: this.#config, machineId: this.#machineId, gpus: this.#gpus, instance: this.#instance, has: this.#containers.has, parts: this.#parts,
+        pods: this.#pods,
       }),
       onUp: (link) => {
         this.#isConnected = true;

@@ -5,14 +5,14 @@
 import { Batcher } from '../runtime/batcher.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { MachineSession } from '../store/machine-store.ts';
+import type { MachineBeat } from '../store/machine-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 const MACHINES_MAX = 1_000;
 const WAITING_MAX = 100_000;
 
 export class LeaseKeeper {
-  readonly #batcher: Batcher<MachineSession, boolean>;
+  readonly #batcher: Batcher<MachineBeat, boolean>;
 
   constructor(machines: Pick<Stores['machines'], 'extend'>, clock: Clock, meter?: BatchMeter) {
     this.#batcher = new Batcher({
@@ -21,15 +21,15 @@ export class LeaseKeeper {
       clock,
       itemsMax: MACHINES_MAX,
       waitingMax: WAITING_MAX,
-      async flush(sessions) {
-        const extended = await machines.extend(sessions);
-        return sessions.map(({ sessionId }) => extended.has(sessionId));
+      async flush(beats) {
+        const extended = await machines.extend(beats);
+        return beats.map(({ sessionId }) => extended.has(sessionId));
       },
     });
   }
 
   /** Extends a lease. False: another session speaks for the machine now. Rejects when the database cannot be reached. */
-  extend(session: MachineSession): Promise<boolean> {
-    return this.#batcher.add(session);
+  extend(beat: MachineBeat): Promise<boolean> {
+    return this.#batcher.add(beat);
   }
 }

@@ -8,9 +8,11 @@ import { DomainError } from '../domain/errors.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { AttemptKey } from '../domain/job.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
+import type { GpuLoadRow } from '../store/machine-store.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
+import { gpuLoadsFromMessage } from './gpu-load-messages.ts';
 import type { LiveSession, SessionKey } from './live-session.ts';
 import { Recalls } from './recalls.ts';
 import type { SessionContext, SessionStream } from './session-context.ts';
@@ -39,6 +41,9 @@ export class Session implements AssignmentSink, LiveSession {
   /** Attempts that were declared lost at the hello: a claim that was on its way then must not be sent. */
   #lost = new Set<string>();
   #beating: number | undefined;
+  #gpuUuids: ReadonlySet<string> = new Set();
+  /** What is new of its GPUs and not written yet. */
+  #gpuLoads: readonly GpuLoadRow[] | undefined;
   #joined: Promise<void> | undefined;
   #state: 'new' | 'open' | 'closed' = 'new';
 
@@ -160,6 +165,7 @@ export class Session implements AssignmentSink, LiveSession {
     await this.#key.bind(machine.id);
     if (this.#hasEnded()) return;
     this.#machineId = machine.id;
+    this.#gpuUuids = new Set(machine.gpus.map(({ uuid }) => uuid));
     this.#instance = instanceOf(hello!);
     this.#prefetches = hello!.prefetches;
     this.#canRecall = hello!.recalls;
@@ -208,6 +214,7 @@ export class Session implements AssignmentSink, LiveSession {
     if (message.waiting.length > 0) this.#inbox.waiting(message.waiting);
     const session = { machineId: this.#machineId, sessionId: this.id };
     this.#context.pods.changed(session, message.pods);
+    if (message.gpuLoads) this.#gpuLoads = gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids);
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
     try {
       if (message.containers) this.#context.containers.changed(session, message.containers);
@@ -228,7 +235,10 @@ export class Session implements AssignmentSink, LiveSession {
     const { leases, logger } = this.#context;
     try {
       await this.#key.check();
-      const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id });
+      const gpuLoads = this.#gpuLoads;
+      const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id, gpuLoads });
+      // What came meanwhile is newer.
+      if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
       if (!extended) this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
       else this.#outbox.heartbeat(sequence);
     } catch (error) {

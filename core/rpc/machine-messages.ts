@@ -5,14 +5,17 @@ import type { GetMachineResponse, MachineStatus as MachineStatusMessage } from '
 import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
 import type { EndedGroup } from '../domain/ended-workers.ts';
 import { engineToMessage } from '../dispatch/container-messages.ts';
+import { gpuLoadToMessage } from '../dispatch/gpu-load-messages.ts';
 import { gpuDisplayName, gpuTypeOf } from '../domain/gpu-facts.ts';
 import type { Stretch, Worker } from '../domain/worker.ts';
 import type { MachinePage } from '../endpoints/read-machine.ts';
 import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
 
 /** A machine and whether it is here. */
-export function machineToMessage({ connected, cordoned, seenAtMs, podGpuUuids, ...machine }: MachineStatus): MachineStatusMessage {
-  return { machine: machineMessage(machine), connected, cordoned, podGpuUuids, seenTime: new Date(seenAtMs) };
+export function machineToMessage({ connected, cordoned, seenAtMs, podGpuUuids, gpuLoads, ...machine }: MachineStatus): MachineStatusMessage {
+  return {
+    machine: machineMessage(machine), connected, cordoned, podGpuUuids, seenTime: new Date(seenAtMs), gpuLoads: gpuLoads.map(gpuLoadToMessage),
+  };
 }
 
 /** A machine and what is on it. */

@@ -6,7 +6,7 @@ import type { PendingQuery, Row } from 'postgres';
 import { sql as part } from '../../drizzle/orm.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
 import { machine as machineTable } from '../../drizzle/schema/machine.ts';
-import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
+import type { EngineRow, GpuLoadRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
 import { recordChange } from './audit-rows.ts';
 import { statementOf } from './database.ts';
@@ -49,6 +49,8 @@ const LISTED = {
   },
 };
 
+export type { GpuLoadRow };
+
 /** What an agent says about its machine. */
 export interface MachineFacts {
   id: string;
@@ -78,6 +80,8 @@ export interface MachineStatus extends MachineFacts {
   seenAtMs: number;
   /** GPUs that pods hold, by uuid. */
   podGpuUuids: string[];
+  /** None while it is away. */
+  gpuLoads: GpuLoadRow[];
 }
 
 /** A session that wants to speak for its machine. */
@@ -103,6 +107,12 @@ export interface LeaseHolder {
 export interface MachineSession {
   machineId: string;
   sessionId: string;
+}
+
+/** A heartbeat of a session. */
+export interface MachineBeat extends MachineSession {
+  /** What is new of its GPUs. Undefined: nothing is. */
+  gpuLoads?: readonly GpuLoadRow[] | undefined;
 }
 
 /** What went with a machine that is forgotten. */
@@ -138,12 +148,12 @@ export class MachineStore {
         ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(), ${instance})
       ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
         cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address, lease_expires_at, seen_at, instance,
-        instance_since) = (
+        gpu_loads, instance_since) = (
         excluded.name, excluded.gpus, excluded.locations,
         excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.cpu_model,
         excluded.cpu_threads_per_core, excluded.standby_max, excluded.runs_commands, excluded.engine, excluded.no_engine_reason,
         excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
-        excluded.instance,
+        excluded.instance, excluded.gpu_loads,
         CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
       WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp() OR (m.instance = ${replaces} AND (
         m.session_id IS NULL OR m.seen_at < clock_timestamp() - ${SUCCESSION_MS}::int * interval '1 ms'
@@ -160,13 +170,15 @@ export class MachineStore {
     await this.#database.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId} AND session_id = ${sessionId}`;
   }
 
-  /** Extends the leases of many machines in one statement. Answers the ids of the sessions that still speak for theirs. */
-  async extend(sessions: readonly MachineSession[]): Promise<Set<string>> {
+  /** Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Answers the sessions that still speak for theirs. */
+  async extend(beats: readonly MachineBeat[]): Promise<Set<string>> {
     // In the order of their ids, so that two replicas never lock the same rows crosswise.
-    const ordered = sessions.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
+    const ordered = beats.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
     const rows = await this.#database.urgent.sql<{ id: string }[]>`
-      UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp()
-      FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[]) AS s (machine_id, session_id)
+      UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp(),
+        gpu_loads = coalesce(s.gpu_loads::jsonb, m.gpu_loads)
+      FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[],
+        ${ordered.map(({ gpuLoads }) => (gpuLoads ? JSON.stringify(gpuLoads) : null))}::text[]) AS s (machine_id, session_id, gpu_loads)
       WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.session_id AS id`;
     return new Set(rows.map((row) => row.id));
   }
@@ -196,11 +208,14 @@ export class MachineStore {
   }
 
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
-    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number; pod_gpus: string[] })[]>`
+    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoadRow[] })[]>`
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
         session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
       FROM machine ${which}`;
-    return rows.map((row) => ({ ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms, podGpuUuids: row.pod_gpus }));
+    return rows.map((row) => ({
+      ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms, podGpuUuids: row.pod_gpus,
+      gpuLoads: row.connected ? row.gpu_loads : [],
+    }));
   }
 
   /**

@@ -5,7 +5,7 @@ import { moduleFiles } from './handler-files.ts';
 
 /** What a test file does to its process, or reads of it. One that is seen in vain costs a process. */
 const OWN = [
-  /\buseOwnServer\(|\bsetFlagsFromString\b|\bregisterHooks\(|\bmeasureLoop\b|\bglobalThis\./,
+  /\buseOwnServer\(|\bwithDriver\(|\bsetFlagsFromString\b|\bregisterHooks\(|\bmeasureLoop\b|\bglobalThis\./,
   /\bprocess\.(?:exit|chdir|on\(|once\(|memoryUsage|cpuUsage)/,
   /\bdelete process\.env|\bprocess\.env\.\w+ *\??=[^=]/,
 ];

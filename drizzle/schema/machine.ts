@@ -12,6 +12,15 @@ export interface GpuRow {
   unhealthy?: string;
 }
 
+/** How busy a GPU is; machine.proto says what each field means. What is absent is not known. */
+export interface GpuLoadRow {
+  uuid: string;
+  utilization?: number;
+  memoryUsedMib?: number;
+  temperatureCelsius?: number;
+  powerWatts?: number;
+}
+
 /** What runs images on a machine, as its agent reported it; machine.proto says what each field means. */
 export interface EngineRow {
   name: string;
@@ -27,6 +36,8 @@ export const machine = pgTable('machine', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
   gpus: jsonb('gpus').$type<GpuRow[]>().notNull().default([]),
+  /** As its agent reported them last; empty = none yet in this session. */
+  gpuLoads: jsonb('gpu_loads').$type<GpuLoadRow[]>().notNull().default([]),
   locations: text('locations').array().notNull().default(sql`'{}'`),
   cpuSlots: integer('cpu_slots').notNull().default(0),
   agentVersion: text('agent_version').notNull().default(''),

@@ -88,6 +88,18 @@ export interface GpuView {
   endpointName: string;
   /** Of what that worker can do at once, how much it does: 0 to 1. */
   busy: number;
+  /** As its driver told last; null: it tells nothing, or the machine is away. */
+  load: GpuLoadView | null;
+}
+
+/** How busy a GPU is; null: its driver does not tell that. */
+export interface GpuLoadView {
+  /** 0 to 1. */
+  utilization: number | null;
+  memoryUsedMib: number | null;
+  /** Of its card. */
+  temperatureCelsius: number | null;
+  powerWatts: number | null;
 }
 
 /** A machine and what it has. */

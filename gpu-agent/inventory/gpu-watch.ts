@@ -2,18 +2,14 @@
  * Watches whether this machine's GPUs are well: one that the driver lists no more (it fell off the bus), or whose memory can no longer be repaired,
  * gets nothing new. What runs on it goes on, and ends as it can.
  */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { Loop } from '../../core/runtime/loop.ts';
+import { askColumnsOfAny, listAny } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { HEALTH_FIELDS, parseFaults } from './nvidia-smi-output.ts';
 
-const run = promisify(execFile);
 const PERIOD_MS = 60_000;
-/** A driver that does not answer within this time tells nothing, in milliseconds: what was known stays. */
-const TIMEOUT_MS = 20_000;
 
 /** What it needs. */
 export interface GpuWatchOptions {
@@ -46,28 +42,19 @@ export class GpuWatch extends Loop {
     const { gpus, onChange, logger } = this.#options;
     const real = gpus().filter(({ virtual }) => !virtual);
     if (real.length === 0) return;
-    const list = await ask('-L');
+    const list = await listAny();
     if (list === undefined) {
+      // What was known stays.
       logger.warn('nvidia-smi did not answer, the health of GPUs is not known');
       return;
     }
     // Old drivers do not know the fields; what is listed is well then.
-    const faults = parseFaults(real.map(({ uuid }) => uuid), list, await ask(`--query-gpu=${HEALTH_FIELDS.join(',')}`, '--format=csv') ?? '');
+    const faults = parseFaults(real.map(({ uuid }) => uuid), list, await askColumnsOfAny(HEALTH_FIELDS) ?? '');
     const changed = real.filter(({ uuid }) => faults.get(uuid) !== this.#faults.get(uuid));
     this.#faults = faults;
     for (const { uuid, name } of changed) {
       logger.warn({ uuid, name, fault: faults.get(uuid) ?? '' }, faults.has(uuid) ? 'a GPU is not well' : 'a GPU is well again');
     }
     if (changed.length > 0) onChange();
-  }
-}
-
-/** Undefined: no answer. With a card that is lost the driver's tool lists the others and fails. */
-async function ask(...args: string[]): Promise<string | undefined> {
-  try {
-    return (await run('nvidia-smi', args, { timeout: TIMEOUT_MS })).stdout;
-  } catch (error) {
-    const { stdout = '', killed } = error as { stdout?: string; killed?: boolean };
-    return !killed && /^GPU \d+: /m.test(stdout) ? stdout : undefined;
   }
 }

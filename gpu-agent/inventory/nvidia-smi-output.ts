@@ -1,4 +1,5 @@
 /** Reads what nvidia-smi prints. Pure; tested on recorded answers of several cards. */
+import type { GpuLoad } from '../../proto/gen/slipway/v1/machine.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 
 /** Columns asked for with `--query-gpu`, in any order of the answer. A card's name is in the list. */
@@ -7,12 +8,16 @@ export const QUERY_FIELDS = ['uuid', 'memory.total', 'mig.mode.current'] as cons
 /** Columns about a card's health, asked for apart: a driver that does not know one of them answers nothing. */
 export const HEALTH_FIELDS = ['uuid', 'remapped_rows.failure'] as const;
 
+/** Columns about how busy a card is. What a driver does not know of one it answers with a word in brackets. */
+export const LOAD_FIELDS = ['uuid', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'] as const;
+
 const MIB_PER_GIB = 1024;
 
 interface Card {
   uuid: string;
   name: string;
-  slices: { uuid: string; memoryMib: number; migProfile: string }[];
+  /** `place`: the numbers of the card and of the slice, as the table of MIG devices has them. */
+  slices: { uuid: string; place: string; migProfile: string }[];
 }
 
 /**
@@ -22,8 +27,13 @@ interface Card {
  */
 export function parseGpus(query: string, list: string, summary: string): MachineGpu[] {
   const facts = parseQuery(query);
-  return parseList(list, parseSliceMemory(summary)).flatMap(({ uuid, name, slices }): MachineGpu[] => {
-    if (slices.length > 0) return slices.map((slice) => ({ ...slice, name, virtual: false }));
+  const memory = parseSliceMemory(summary);
+  return parseList(list).flatMap(({ uuid, name, slices }): MachineGpu[] => {
+    if (slices.length > 0) {
+      return slices.map(({ place, ...slice }) => ({
+        ...slice, name, memoryMib: memory.get(place)?.totalMib ?? roundedMib(slice.migProfile), virtual: false,
+      }));
+    }
     const card = facts.get(uuid);
     return card && !card.mig ? [{ uuid, name, memoryMib: card.memoryMib, migProfile: '', virtual: false }] : [];
   });
@@ -33,13 +43,39 @@ export function parseGpus(query: string, list: string, summary: string): Machine
 export function parseFaults(known: readonly string[], list: string, health: string): Map<string, string> {
   const broken = new Set(health.split('\n').map((line) => line.split(',').map((cell) => cell.trim()))
     .flatMap(([uuid = '', failure = '']) => (/^(1|yes)$/i.test(failure) ? [uuid] : [])));
-  const cards = parseList(list, new Map());
+  const cards = parseList(list);
   const cardOf = new Map(cards.flatMap(({ uuid, slices }) => [uuid, ...slices.map((slice) => slice.uuid)].map((each) => [each, uuid] as const)));
   return new Map(known.flatMap((uuid): [string, string][] => {
     const card = cardOf.get(uuid);
     if (card === undefined) return [[uuid, 'the driver does not list it any more']];
     return broken.has(card) ? [[uuid, 'rows of its memory failed and could not be replaced (remapped_rows.failure)']] : [];
   }));
+}
+
+/**
+ * How busy GPUs and slices are that are known, those that the driver tells something of. `query` is the answer to LOAD_FIELDS as CSV; of slices `list` is the
+ * answer to `-L` and `summary` the one without options.
+ */
+export function parseLoads(known: readonly MachineGpu[], query: string, list: string, summary: string): GpuLoad[] {
+  const cards = new Map(query.split('\n').slice(1).map((line) => line.split(',').map((cell) => cell.trim())).map(([uuid = '', ...cells]) => {
+    const [utilization, memoryUsedMib, temperatureCelsius, powerWatts] = cells.map(figureOf);
+    return [uuid, { utilization: utilization === undefined ? undefined : utilization / 100, memoryUsedMib, temperatureCelsius, powerWatts }];
+  }));
+  const sliceMemory = parseSliceMemory(summary);
+  const slices = new Map(parseList(list).flatMap((card) => card.slices.map(({ uuid, place }) => [uuid, { cardUuid: card.uuid, place }])));
+  return known.flatMap(({ uuid }): GpuLoad[] => {
+    const whole = cards.get(uuid);
+    if (whole) return [{ uuid, ...whole }];
+    const slice = slices.get(uuid);
+    const card = slice && cards.get(slice.cardUuid);
+    return card ? [{ ...card, uuid, utilization: undefined, memoryUsedMib: sliceMemory.get(slice.place)?.usedMib }] : [];
+  });
+}
+
+/** Of `37 %`, `1024 MiB`, `45`; undefined of words. */
+function figureOf(cell: string): number | undefined {
+  const figure = Number.parseFloat(cell);
+  return Number.isFinite(figure) ? figure : undefined;
 }
 
 /** The driver's CUDA version in the header of plain `nvidia-smi`; empty when it is not there. */
@@ -62,17 +98,19 @@ function parseQuery(query: string): Map<string, { memoryMib: number; mig: boolea
 }
 
 /** Memory of each MIG slice in MiB, by the numbers of its card and of itself, as the table of MIG devices gives them: `0/3`. */
-function parseSliceMemory(summary: string): Map<string, number> {
+function parseSliceMemory(summary: string): Map<string, { usedMib: number; totalMib: number }> {
   // Card, GPU instance, compute instance, slice | used / total.
-  const rows = summary.matchAll(/^\|\s+(\d+)\s+\d+\s+\d+\s+(\d+)\s+\|\s+\d+MiB\s+\/\s+(\d+)MiB/gm);
-  return new Map([...rows].map(([, card, slice, memoryMib]) => [`${card}/${slice}`, Number(memoryMib)]));
+  const rows = summary.matchAll(/^\|\s+(\d+)\s+\d+\s+\d+\s+(\d+)\s+\|\s+(\d+)MiB\s+\/\s+(\d+)MiB/gm);
+  return new Map([...rows].map(([, card, slice, used, total]) => [`${card}/${slice}`, { usedMib: Number(used), totalMib: Number(total) }]));
 }
 
-/**
- * Cards and their MIG slices. Slices like `1c.3g.71gb` share their memory with their neighbours, and each counts with all of it. A profile's
- * own number is a round one above what there is (`1g.18gb` has 16384 MiB); it stands in where the driver prints no table.
- */
-function parseList(list: string, sliceMemory: Map<string, number>): Card[] {
+/** A profile's own number is a round one above what there is (`1g.18gb` has 16384 MiB); it stands in where the driver prints no table. */
+function roundedMib(migProfile: string): number {
+  return Number(/(\d+)gb/.exec(migProfile)?.[1] ?? 0) * MIB_PER_GIB;
+}
+
+/** Cards and their MIG slices. Slices like `1c.3g.71gb` share their memory with their neighbours, and each counts with all of it. */
+function parseList(list: string): Card[] {
   const cards: Card[] = [];
   let number = '';
   for (const line of list.split('\n')) {
@@ -82,10 +120,7 @@ function parseList(list: string, sliceMemory: Map<string, number>): Card[] {
       cards.push({ uuid: card[3]!, name: card[2]!, slices: [] });
     }
     const slice = /^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)/.exec(line);
-    if (!slice) continue;
-    const migProfile = slice[1]!;
-    const rounded = Number(/(\d+)gb/.exec(migProfile)?.[1] ?? 0) * MIB_PER_GIB;
-    cards.at(-1)?.slices.push({ uuid: slice[3]!, memoryMib: sliceMemory.get(`${number}/${slice[2]}`) ?? rounded, migProfile });
+    if (slice) cards.at(-1)?.slices.push({ uuid: slice[3]!, place: `${number}/${slice[2]}`, migProfile: slice[1]! });
   }
   return cards;
 }

@@ -5,7 +5,7 @@
  */
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  AttemptOutcome, AttemptProgress, AttemptRef, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
+  AttemptOutcome, AttemptProgress, AttemptRef, GpuLoads, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { ownBytes } from '../attempts/own-bytes.ts';
@@ -21,6 +21,7 @@ export interface Reports {
   worker(workerId: string): WorkerReport | undefined;
   pod(podId: string): PodReport | undefined;
   containers(): MachineContainers;
+  gpuLoads(): GpuLoads;
 }
 
 export class Outbox implements ToCore {
@@ -30,6 +31,7 @@ export class Outbox implements ToCore {
   readonly #workers = new Set<string>();
   readonly #pods = new Set<string>();
   #containers = false;
+  #gpuLoads = false;
   #waiting = new Map<string, AttemptRef>();
   readonly #progress = new Map<string, AttemptProgress>();
   readonly #chunks: ChunkLog;
@@ -90,6 +92,11 @@ export class Outbox implements ToCore {
     this.onWaiting?.();
   }
 
+  /** GPUs are busier or less busy: it leaves with the next message, which a heartbeat makes if nothing else does. */
+  addGpuLoads(): void {
+    this.#gpuLoads = true;
+  }
+
   addOutcome(outcome: AttemptOutcome, key = attemptKey(outcome.ref!)): void {
     // A progress value that leaves after the outcome would only be ignored.
     this.#progress.delete(key);
@@ -110,6 +117,8 @@ export class Outbox implements ToCore {
     this.#workers.clear();
     this.#pods.clear();
     this.#containers = false;
+    // A hello does not tell of them.
+    this.#gpuLoads = true;
     this.#waiting.clear();
     this.#logReplies.clear();
   }
@@ -134,6 +143,8 @@ export class Outbox implements ToCore {
     this.#pods.clear();
     if (this.#containers) message.containers = reports.containers();
     this.#containers = false;
+    if (this.#gpuLoads) message.gpuLoads = reports.gpuLoads();
+    this.#gpuLoads = false;
     message.waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     message.chunks = this.#chunks.take(room);

@@ -10,11 +10,13 @@ import { readMetrics, valueOf } from '../helpers/metrics.ts';
 import { whyNoPromtool } from '../helpers/promtool.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { startSystem } from '../helpers/system.ts';
+import { recordedH200, withDriver } from '../helpers/with-driver.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const MIB = 1024 * 1024;
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
 const page = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8');
+withDriver(t, recordedH200());
 const system = await startSystem(t, {
   coreEnv: { ...LISTEN, SLIPWAY_METRICS_ENDPOINTS_MAX: '1' }, facadeEnv: LISTEN, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
 });
@@ -76,7 +78,7 @@ t.test('they say what happened', async (t) => {
     t.ok(valueOf(core, 'slipway_core_database_turn_seconds_count', { pool }) > 0, `waits of ${pool}`);
   }
   t.equal(valueOf(core, 'slipway_core_sessions'), 1);
-  t.equal(valueOf(core, 'slipway_core_gpus', { state: 'free' }) + valueOf(core, 'slipway_core_gpus', { state: 'used' }), 2);
+  t.equal(valueOf(core, 'slipway_core_gpus', { state: 'free' }) + valueOf(core, 'slipway_core_gpus', { state: 'used' }), 3);
   t.equal(valueOf(core, 'slipway_core_machines', { state: 'connected' }), 1);
   t.ok(valueOf(core, 'slipway_core_scale_actions_total', { action: 'add' }) >= 1);
   t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'outcomes' }) >= 1);

@@ -22,6 +22,7 @@ import { quietPort } from '../helpers/ports.ts';
 import { whyNoPromtool } from '../helpers/promtool.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
+import { recordedH200, withDriver } from '../helpers/with-driver.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
@@ -52,6 +53,7 @@ function ownerScrape(id: string, facade: string): string {
 t.setTimeout(240_000);
 
 t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithoutEnvoy() }, async (t) => {
+  withDriver(t, recordedH200());
   const system = await startSystem(t, {
     coreEnv: LISTEN, facadeEnv: { ...LISTEN, ...PATIENT }, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
   });

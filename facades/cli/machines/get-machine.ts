@@ -11,7 +11,7 @@ import type { Output } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import type { Field } from '../output/table.ts';
 import { ago, memory, moment, nameOf } from '../output/words.ts';
-import { imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';
+import { imageSpace, loadText, presentMachine, runsText, stateText } from './present-machine.ts';
 
 const BYTES_PER_MIB = 1024 * 1024;
 
@@ -85,11 +85,16 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
     const pod = pods.find(({ gpuUuids }) => gpuUuids.includes(uuid));
     return pod ? `pod ${pod.id}, ${pod.name} (account ${pod.accountId})` : 'free';
   };
+  const loads = new Map(status!.gpuLoads.map((load) => [load.uuid, load]));
   output.line('');
   output.table<Gpu>([
     { title: 'GPU', text: ({ uuid }) => uuid },
     { title: 'TYPE', text: ({ displayName, name, migProfile }) => [displayName || name, migProfile].filter(Boolean).join(' ') },
     { title: 'MEMORY', text: ({ memoryMib }) => memory(memoryMib), right: true },
+    ...(loads.size === 0 ? [] : [
+      { title: 'IN USE', text: ({ uuid }: Gpu) => memory(loads.get(uuid)?.memoryUsedMib ?? 0), right: true },
+      { title: 'LOAD', text: ({ uuid }: Gpu) => loadText(loads.get(uuid)) },
+    ]),
     { title: 'HEALTH', text: ({ unhealthy }) => unhealthy || 'well' },
     { title: 'HELD BY', text: ({ uuid }) => holder(uuid) },
   ], gpus, '');

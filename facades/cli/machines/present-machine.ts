@@ -1,6 +1,6 @@
 /** A machine for people and for programs. */
 import { GpuHandover } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Gpu, Machine } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Gpu, GpuLoad, Machine } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { ago, memory, nameOf } from '../output/words.ts';
 
@@ -31,10 +31,19 @@ export function gpuText(gpus: readonly Gpu[]): string {
   return [...new Set(kinds)].map((kind) => `${kinds.filter((other) => other === kind).length} × ${kind}`).join(', ');
 }
 
+/** `87 %, 54 °C, 402 W`: how busy a GPU is, as far as its driver tells it. */
+export function loadText(load: GpuLoad | undefined): string {
+  const { utilization, temperatureCelsius, powerWatts } = load ?? {};
+  return [
+    utilization === undefined ? '' : `${Math.round(utilization * 100)} %`, temperatureCelsius === undefined ? '' : `${temperatureCelsius} °C`,
+    powerWatts === undefined ? '' : `${Math.round(powerWatts)} W`,
+  ].filter(Boolean).join(', ');
+}
+
 /** For programs. */
-export function presentMachine({ machine, connected, cordoned, seenTime }: MachineStatus) {
+export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads }: MachineStatus) {
   const { containerEngine: engine, ...rest } = machine!;
   // An engine's hand-over by its name, and null for none.
   const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
-  return { ...rest, containerEngine, connected, cordoned, seenAt: seenTime?.toISOString() };
+  return { ...rest, containerEngine, connected, cordoned, seenAt: seenTime?.toISOString(), gpuLoads };
 }

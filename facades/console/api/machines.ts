@@ -1,13 +1,13 @@
 /** Machines with their GPUs and who has them. For the operator: machines belong to the installation. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
-import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { GpuLoad, Worker } from '../../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { MachineView } from '../views.ts';
+import type { GpuLoadView, MachineView } from '../views.ts';
 import type { PageAsked } from './list-query.ts';
 
 /** Reads a page of them, with the workers that run on these machines. */
@@ -35,7 +35,7 @@ export function machineRoutes(app: FastifyInstance, { core }: ConsoleParts, onRe
 }
 
 /** For the page; `all`: workers, those of other machines too. */
-export function machineView({ machine, connected, seenTime, cordoned, podGpuUuids }: MachineStatus, all: readonly Worker[]): MachineView[] {
+export function machineView({ machine, connected, seenTime, cordoned, podGpuUuids, gpuLoads }: MachineStatus, all: readonly Worker[]): MachineView[] {
   if (!machine) return [];
   const workers = all.filter(({ machineId }) => machineId === machine.id);
   const holders = new Map(workers.flatMap((worker) => worker.gpuUuids.map((uuid) => [uuid, worker] as const)));
@@ -49,7 +49,14 @@ export function machineView({ machine, connected, seenTime, cordoned, podGpuUuid
       return {
         uuid, name: displayName || name, memoryMib, unhealthy, heldBy, workerId: holder?.id ?? '', endpointName: holder?.endpointName ?? '',
         busy: holder ? Math.min(holder.held / Math.max(holder.capacity, 1), 1) : 0,
+        load: loadView(gpuLoads.find((load) => load.uuid === uuid)),
       };
     }),
   }];
+}
+
+function loadView(load: GpuLoad | undefined): GpuLoadView | null {
+  if (!load) return null;
+  const { utilization = null, memoryUsedMib = null, temperatureCelsius = null, powerWatts = null } = load;
+  return { utilization, memoryUsedMib, temperatureCelsius, powerWatts };
 }

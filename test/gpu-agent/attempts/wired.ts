@@ -86,7 +86,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
         const worker = parts.pool.get(id);
         return worker && parts.reporter.take(worker);
       },
-      pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+      pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     }),
     /** Its process ends. */
     exit: async (workerId: string, exit: Partial<UnitExit> = {}): Promise<void> => {

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { QUERY_FIELDS, parseCudaVersion, parseGpus } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
+import { LOAD_FIELDS, QUERY_FIELDS, parseCudaVersion, parseGpus, parseLoads } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
 
-const recording = (machine: string, part: 'query' | 'list' | 'summary'): string =>
+const recording = (machine: string, part: 'query' | 'load' | 'list' | 'summary'): string =>
   readFileSync(join(import.meta.dirname, 'recordings', `${machine}.${part}.txt`), 'utf8');
 const whole = (uuid: string, name: string, memoryMib: number) => ({ uuid, name, memoryMib, migProfile: '', virtual: false });
 const slice = (uuid: string, name: string, migProfile: string, memoryMib: number) => ({ uuid, name, memoryMib, migProfile, virtual: false });
@@ -15,6 +15,7 @@ const [H100, H200, A100] = ['NVIDIA H100 80GB HBM3', 'NVIDIA H200', 'A100-SXM4-4
 
 /** Machines with all three answers recorded. The values were read from the recordings by eye. */
 const MACHINES = {
+  h200: { cuda: '13.0', gpus: [whole('GPU-2f777980-206d-067c-55c8-000e056d6f07', H200, 143_771)] },
   h100: { cuda: '13.1', gpus: [whole(MASKED, H100, 81_559)] },
   'h100-mig': {
     cuda: '13.1',
@@ -49,6 +50,27 @@ for (const [machine, expected] of Object.entries(MACHINES)) {
     t.equal(parseCudaVersion(recording(machine, 'summary')), expected.cuda);
   });
 }
+
+t.test('recorded: how busy an H200 is', async (t) => {
+  const load = recording('h200', 'load');
+  t.same(load.split('\n')[0]!.split(', ').map((name) => name.replace(/ \[.*/, '')), LOAD_FIELDS);
+  const [uuid] = MACHINES.h200.gpus.map((gpu) => gpu.uuid);
+  t.same(parseLoads(MACHINES.h200.gpus, load, '', ''), [{ uuid, utilization: 0.98, memoryUsedMib: 883, temperatureCelsius: 58, powerWatts: 693.7 }]);
+});
+
+t.test('how busy slices are: memory of their own, temperature and power of their card; what the driver does not tell is not known', async (t) => {
+  const { gpus } = MACHINES['h200-mig-shared'];
+  const load = `uuid, utilization.gpu [%], memory.used [MiB], temperature.gpu, power.draw [W]\n${MASKED}, [N/A], 55 MiB, 28, 78.20 W\n`;
+  const [list, summary] = [recording('h200-mig-shared', 'list'), recording('h200-mig-shared', 'summary')];
+  const rest = { utilization: undefined, temperatureCelsius: 28, powerWatts: 78.2 };
+  t.same(parseLoads(gpus, load, list, summary), [22, 22, 17, 9, 9].map((memoryUsedMib, n) => ({ ...rest, uuid: gpus[n]!.uuid, memoryUsedMib })));
+  t.same(parseLoads(gpus, load, list, '')[0], { ...rest, uuid: gpus[0]!.uuid, memoryUsedMib: undefined }, 'without the table');
+  t.same(parseLoads(gpus, load, '', summary), [], 'without the list');
+  const card = whole(MASKED, H100, 81_559);
+  const unknown = { uuid: MASKED, utilization: undefined, memoryUsedMib: undefined, temperatureCelsius: undefined, powerWatts: undefined };
+  t.same(parseLoads([card], `uuid, …\n${MASKED}, [Unknown Error], [N/A], [GPU requires reset], [Not Supported]\n`, '', ''), [unknown]);
+  t.same(parseLoads([card, whole('GPU-lost', H100, 1)], load, '', '').map(({ uuid }) => uuid), [MASKED], 'a card that is not in the answer');
+});
 
 t.test('recorded: slices of an A100 by an older driver; query and summary were not recorded', async (t) => {
   const instances = [7, 8, 9, 11, 12, 13, 14];

@@ -51,7 +51,9 @@ async function runLoop(t: Test, address: string, tries: number) {
   const loop = new ConnectLoop({
     addresses: [address], key: 'no such key', transport: systemTransport, clock, logger, random: { ...systemRandom, fraction: () => 0 },
     outbox: new Outbox(new ChunkLog()),
-    reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
+    reports: {
+      worker: () => undefined, pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+    },
     lease: new Lease({ clock, onExpired: () => undefined }),
     hello: () => {
       tried += 1;

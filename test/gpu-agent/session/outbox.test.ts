@@ -7,7 +7,9 @@ import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import type { Reports } from '../../../gpu-agent/session/outbox.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
-const reports: Reports = { worker: report, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) };
+const reports: Reports = {
+  worker: report, pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+};
 
 function report(workerId: string): WorkerReport {
   return {

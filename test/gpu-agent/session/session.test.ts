@@ -35,7 +35,9 @@ async function begin() {
   let welcomes = 0;
   const session = new Session({
     stream, outbox, lease, clock, hello: Hello.fromPartial({ instance: 'me' }),
-    reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
+    reports: {
+      worker: () => undefined, pod: () => undefined, gpuLoads: () => ({ loads: [] }), containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
+    },
     onWelcome: () => {
       welcomes += 1;
       chunks.sendAll();

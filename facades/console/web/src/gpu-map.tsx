@@ -1,7 +1,8 @@
-/** Machines with a square for each GPU: free, ill, or in use, the darker the more of what its worker can do at once it does. */
+/** Machines with a square for each GPU: free, ill, or in use, the darker the busier it is, or where no driver tells that the busier its worker is. */
 import { Link } from 'wouter';
 import type { GpuView, MachineView } from '../../views.ts';
 import { Badge, Empty, Panel } from './parts.tsx';
+import { busyText, loadText } from './gpu-load.ts';
 import { mib } from './words.ts';
 
 /** The map. */
@@ -37,15 +38,19 @@ export function NoMachine() {
 /** Shades of squares in use. */
 const SHADES = 4;
 
-function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointName, busy } }: { gpu: GpuView }) {
+function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointName, busy, load } }: { gpu: GpuView }) {
   const state = unhealthy !== '' ? 'ill' : heldBy === '' ? 'free' : 'used';
   const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
-  const share = heldBy === 'worker' ? `, ${busy === 0 ? 'idle' : `${Math.round(busy * 100)}\u00A0% busy`}` : '';
-  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : `${holder}${share}`}`;
-  const shade = state === 'used' && heldBy === 'worker' ? ` busy-${Math.ceil(busy * SHADES)}` : '';
+  const work = heldBy === 'worker' ? `, ${busyText(busy)}` : '';
+  const loaded = load ? loadText(load, memoryMib) : '';
+  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : `${holder}${work}`}${loaded && `; ${loaded}`}`;
+  // One that is free may be in use by what Slipway does not know.
+  const heat = load?.utilization ?? (heldBy === 'worker' ? busy : undefined);
+  const shade = state !== 'ill' && heat !== undefined ? ` busy-${Math.ceil(heat * SHADES)}` : '';
   return (
-    <li className={`gpu ${state}${shade}`} title={told}>
+    <li className={`gpu ${state}${shade}${load ? ' loaded' : ''}`} title={told}>
       <span aria-hidden="true">{name}</span><small aria-hidden="true">{state === 'used' ? holder : state}</small>
+      {load && <small aria-hidden="true" className="number">{loadText({ ...load, temperatureCelsius: null, powerWatts: null })}</small>}
       <span className="spoken">{told}</span>
     </li>
   );

@@ -86,6 +86,11 @@ export function bytes(value: number): string {
   return value < 1_048_576 ? `${(value / 1_024).toFixed(1)}\u00A0KiB` : `${(value / 1_048_576).toFixed(1)}\u00A0MiB`;
 }
 
+/** A share, 0 to 1, of a hundred. */
+export function share(value: number): string {
+  return `${Math.round(value * 100)}\u00A0%`;
+}
+
 /** Memory of a GPU or machine. */
 export function mib(value: number): string {
   return value >= 1_024 ? `${Math.round(value / 1_024)}\u00A0GiB` : `${value}\u00A0MiB`;

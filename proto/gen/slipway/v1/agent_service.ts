@@ -26,7 +26,7 @@ import {
 } from "@grpc/grpc-js";
 import { S3Config } from "./job.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
-import { ContainerEngine, HttpHealth, Machine, MachineImage, WorkerState } from "./machine.ts";
+import { ContainerEngine, GpuLoad, HttpHealth, Machine, MachineImage, WorkerState } from "./machine.ts";
 import { PodState } from "./pod.ts";
 
 /** How an attempt ended. */
@@ -129,6 +129,14 @@ export interface SessionRequest {
    * Said again every second until they begin: their execution time and its limit count from the last time.
    */
   waiting: AttemptRef[];
+  /** When set, how busy its GPUs are now. Core writes it down with the next heartbeat. Absent: as it was; without any in a session: not known. */
+  gpuLoads: GpuLoads | undefined;
+}
+
+/** How busy the GPUs of a machine are. */
+export interface GpuLoads {
+  /** Of each GPU that its driver tells something of; those of `hello` alone count. */
+  loads: GpuLoad[];
 }
 
 /** What a machine has for containers, in full. */
@@ -651,6 +659,7 @@ function createBaseSessionRequest(): SessionRequest {
     pods: [],
     containers: undefined,
     waiting: [],
+    gpuLoads: undefined,
   };
 }
 
@@ -685,6 +694,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     }
     for (const v of message.waiting) {
       AttemptRef.encode(v!, writer.uint32(82).fork()).join();
+    }
+    if (message.gpuLoads !== undefined) {
+      GpuLoads.encode(message.gpuLoads, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -782,6 +794,14 @@ export const SessionRequest: MessageFns<SessionRequest> = {
             message.waiting.push(AttemptRef.decode(reader, reader.uint32()));
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.gpuLoads = GpuLoads.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -813,6 +833,64 @@ export const SessionRequest: MessageFns<SessionRequest> = {
       ? MachineContainers.fromPartial(object.containers)
       : undefined;
     message.waiting = object.waiting?.map((e) => AttemptRef.fromPartial(e)) || [];
+    message.gpuLoads = (object.gpuLoads !== undefined && object.gpuLoads !== null)
+      ? GpuLoads.fromPartial(object.gpuLoads)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseGpuLoads(): GpuLoads {
+  return { loads: [] };
+}
+
+export const GpuLoads: MessageFns<GpuLoads> = {
+  encode(message: GpuLoads, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.loads) {
+      GpuLoad.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GpuLoads {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGpuLoads();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.loads.push(GpuLoad.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GpuLoads>): GpuLoads {
+    return GpuLoads.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GpuLoads>): GpuLoads {
+    const message = createBaseGpuLoads();
+    message.loads = object.loads?.map((e) => GpuLoad.fromPartial(e)) || [];
     return message;
   },
 };

@@ -131,6 +131,26 @@ export interface Gpu {
   unhealthy: string;
 }
 
+/** How busy a GPU or a MIG slice is, as the driver told its agent last. What the driver does not tell is absent. */
+export interface GpuLoad {
+  /** Which one. */
+  uuid: string;
+  /** Share of the time in which something ran on it, 0 to 1, over the driver's last sample of up to a second. Drivers do not tell it of slices. */
+  utilization?:
+    | number
+    | undefined;
+  /** Memory that is taken, in MiB. */
+  memoryUsedMib?:
+    | number
+    | undefined;
+  /** Of its card, in degrees Celsius. */
+  temperatureCelsius?:
+    | number
+    | undefined;
+  /** What its card draws, in watts. */
+  powerWatts?: number | undefined;
+}
+
 /** A host with GPUs (or none) that runs one agent. */
 export interface Machine {
   /** 12 lowercase letters and digits, chosen by the agent once and kept on its disk. */
@@ -560,6 +580,115 @@ export const Gpu: MessageFns<Gpu> = {
     message.migProfile = object.migProfile ?? "";
     message.displayName = object.displayName ?? "";
     message.unhealthy = object.unhealthy ?? "";
+    return message;
+  },
+};
+
+function createBaseGpuLoad(): GpuLoad {
+  return {
+    uuid: "",
+    utilization: undefined,
+    memoryUsedMib: undefined,
+    temperatureCelsius: undefined,
+    powerWatts: undefined,
+  };
+}
+
+export const GpuLoad: MessageFns<GpuLoad> = {
+  encode(message: GpuLoad, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.uuid !== "") {
+      writer.uint32(10).string(message.uuid);
+    }
+    if (message.utilization !== undefined) {
+      writer.uint32(17).double(message.utilization);
+    }
+    if (message.memoryUsedMib !== undefined) {
+      writer.uint32(24).int64(message.memoryUsedMib);
+    }
+    if (message.temperatureCelsius !== undefined) {
+      writer.uint32(32).int32(message.temperatureCelsius);
+    }
+    if (message.powerWatts !== undefined) {
+      writer.uint32(41).double(message.powerWatts);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GpuLoad {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGpuLoad();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.uuid = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.utilization = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.memoryUsedMib = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.temperatureCelsius = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 41) {
+              break;
+            }
+
+            message.powerWatts = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GpuLoad>): GpuLoad {
+    return GpuLoad.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GpuLoad>): GpuLoad {
+    const message = createBaseGpuLoad();
+    message.uuid = object.uuid ?? "";
+    message.utilization = object.utilization ?? undefined;
+    message.memoryUsedMib = object.memoryUsedMib ?? undefined;
+    message.temperatureCelsius = object.temperatureCelsius ?? undefined;
+    message.powerWatts = object.powerWatts ?? undefined;
     return message;
   },
 };

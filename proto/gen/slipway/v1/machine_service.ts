@@ -21,7 +21,7 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
 import { ListView } from "./list_view.ts";
-import { EndedWorkers, Machine, MachineImage, Worker } from "./machine.ts";
+import { EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
 import { PodState, PodStatus } from "./pod.ts";
 
 /** Which page of the machines. */
@@ -57,6 +57,8 @@ export interface MachineStatus {
   cordoned: boolean;
   /** Its GPUs that pods hold, by uuid; those that workers hold are in ListWorkers. */
   podGpuUuids: string[];
+  /** How busy its GPUs are, at most about 10 s old, those that its driver tells something of. None while it is away. */
+  gpuLoads: GpuLoad[];
 }
 
 /** A page of the machines. */
@@ -326,7 +328,7 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
 };
 
 function createBaseMachineStatus(): MachineStatus {
-  return { machine: undefined, connected: false, seenTime: undefined, cordoned: false, podGpuUuids: [] };
+  return { machine: undefined, connected: false, seenTime: undefined, cordoned: false, podGpuUuids: [], gpuLoads: [] };
 }
 
 export const MachineStatus: MessageFns<MachineStatus> = {
@@ -345,6 +347,9 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     }
     for (const v of message.podGpuUuids) {
       writer.uint32(42).string(v!);
+    }
+    for (const v of message.gpuLoads) {
+      GpuLoad.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -402,6 +407,14 @@ export const MachineStatus: MessageFns<MachineStatus> = {
             message.podGpuUuids.push(reader.string());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.gpuLoads.push(GpuLoad.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -426,6 +439,7 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     message.seenTime = object.seenTime ?? undefined;
     message.cordoned = object.cordoned ?? false;
     message.podGpuUuids = object.podGpuUuids?.map((e) => e) || [];
+    message.gpuLoads = object.gpuLoads?.map((e) => GpuLoad.fromPartial(e)) || [];
     return message;
   },
 };

@@ -2,26 +2,34 @@
 import { Link } from 'wouter';
 import type { MachinePageView } from '../../../views-of-machines.ts';
 import type { GpuView } from '../../../views.ts';
+import { busyText, loadText } from '../gpu-load.ts';
 import { Badge, Panel } from '../parts.tsx';
-import { mib } from '../words.ts';
+import { mib, share } from '../words.ts';
 
 /** The panel; nothing where it has none. */
 export function Gpus({ view }: { view: MachinePageView }) {
   const { gpus } = view.machine;
   if (gpus.length === 0) return null;
+  const isLoadKnown = gpus.some(({ load }) => load);
   return (
     <Panel title="GPUs">
       <div className="scroll" tabIndex={0} role="region" aria-label="GPUs, scrolls sideways">
         <table className="rows">
-          <thead><tr><th>GPU</th><th>Type</th><th className="right">Memory</th><th>Health</th><th>Held by</th><th>Account</th></tr></thead>
-          <tbody>{gpus.map((gpu) => <Row key={gpu.uuid} gpu={gpu} view={view} />)}</tbody>
+          <thead><tr>
+            <th>GPU</th><th>Type</th><th className="right">Memory</th>
+            {isLoadKnown && <><th className="right">In use</th><th className="right">Utilization</th><th className="right">Card</th></>}
+            <th>Health</th><th>Held by</th><th>Account</th>
+          </tr></thead>
+          <tbody>{gpus.map((gpu) => <Row key={gpu.uuid} gpu={gpu} view={view} isLoadKnown={isLoadKnown} />)}</tbody>
         </table>
       </div>
     </Panel>
   );
 }
 
-function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy }, view: { workers, pods } }: { gpu: GpuView; view: MachinePageView }) {
+function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy, load }, view: { workers, pods }, isLoadKnown }: {
+  gpu: GpuView; view: MachinePageView; isLoadKnown: boolean;
+}) {
   const worker = workers.find(({ gpus, state }) => gpus.includes(uuid) && state !== 'FROZEN') ?? workers.find(({ gpus }) => gpus.includes(uuid));
   const pod = worker ? undefined : pods.find(({ gpus }) => gpus.includes(uuid));
   return (
@@ -29,12 +37,13 @@ function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy }, view: { workers,
       <th scope="row"><code>{uuid}</code></th>
       <td>{name}</td>
       <td className="right number">{mib(memoryMib)}</td>
+      {isLoadKnown && <Load load={load} memoryMib={memoryMib} />}
       <td className={unhealthy === '' ? '' : 'wide'}>
         <Badge word={unhealthy === '' ? 'well' : 'not well'} tone={unhealthy === '' ? 'good' : 'bad'} /> {unhealthy}
       </td>
       <td>
         {worker && <>worker <code>{worker.id}</code> of <Link href={`/endpoints/${worker.endpoint?.id ?? ''}`}>{worker.endpoint?.name}</Link>, {
-          worker.state === 'READY' ? busy === 0 ? 'idle' : `${Math.round(busy * 100)}\u00A0% busy` : worker.state.toLowerCase()
+          worker.state === 'READY' ? busyText(busy) : worker.state.toLowerCase()
         }</>}
         {pod && <>pod <code>{pod.id}</code>, {pod.name}</>}
         {!worker && !pod && 'free'}
@@ -42,4 +51,21 @@ function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy }, view: { workers,
       <td>{worker?.endpoint?.accountId ?? pod?.accountId ?? ''}</td>
     </tr>
   );
+}
+
+/** What its driver does not tell stays empty: of slices it tells no utilization. */
+function Load({ load, memoryMib }: { load: GpuView['load']; memoryMib: number }) {
+  const { utilization = null, memoryUsedMib = null, temperatureCelsius = null, powerWatts = null } = load ?? {};
+  return (
+    <>
+      <td className="right number">{memoryUsedMib !== null && <Bar part={memoryUsedMib / Math.max(memoryMib, 1)} text={mib(memoryUsedMib)} />}</td>
+      <td className="right number">{utilization !== null && <Bar part={utilization} text={share(utilization)} />}</td>
+      <td className="right number">{loadText({ utilization: null, memoryUsedMib: null, temperatureCelsius, powerWatts })}</td>
+    </>
+  );
+}
+
+/** The text says it; the bar is for the eye. */
+function Bar({ part, text }: { part: number; text: string }) {
+  return <>{text}<meter aria-hidden="true" value={part} /></>;
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "machine" ADD COLUMN "gpu_loads" jsonb DEFAULT '[]'::jsonb NOT NULL;

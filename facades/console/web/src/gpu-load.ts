@@ -1,0 +1,18 @@
+/** How busy a GPU is, in words. */
+import type { GpuLoadView } from '../../views.ts';
+import { mib, share } from './words.ts';
+
+/** `87 %, 61.2 of 139.9 GiB, 54 °C, 402 W`: what is known. Without `memoryMib` only how much of its memory is taken. */
+export function loadText({ utilization, memoryUsedMib, temperatureCelsius, powerWatts }: GpuLoadView, memoryMib?: number): string {
+  return [
+    utilization === null ? '' : share(utilization),
+    memoryUsedMib === null ? '' : memoryMib === undefined ? mib(memoryUsedMib) : `${mib(memoryUsedMib)} of ${mib(memoryMib)}`,
+    temperatureCelsius === null ? '' : `${temperatureCelsius}\u00A0°C`,
+    powerWatts === null ? '' : `${Math.round(powerWatts)}\u00A0W`,
+  ].filter(Boolean).join(', ');
+}
+
+/** What a worker that has it does, of what it can do at once. */
+export function busyText(busy: number): string {
+  return busy === 0 ? 'idle' : `${share(busy)} busy`;
+}

@@ -1,0 +1,65 @@
+/** Reads how busy this machine's GPUs are while the agent runs. Machines whose GPUs are all virtual have no driver to ask. */
+import type { GpuLoad } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { Loop } from '../../core/runtime/loop.ts';
+import { askColumnsOfAny, listAny, summaryOfAny } from './ask-driver.ts';
+import type { MachineGpu } from './machine-gpu.ts';
+import { LOAD_FIELDS, parseLoads } from './nvidia-smi-output.ts';
+
+/** Between two looks, in milliseconds: a scrape of metrics every 15 s finds one that is new. */
+const PERIOD_MS = 5_000;
+/** A driver that takes long is asked at most this share of the time: without its persistence mode it wakes idle cards for each answer. */
+const SHARE_MAX = 1 / 20;
+
+/** What it needs. */
+export interface GpuLoadsOptions {
+  /** GPUs as they were at the start. */
+  gpus(): readonly MachineGpu[];
+  /** Some are busier or less busy than before. */
+  onChange(): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class GpuLoads extends Loop {
+  readonly #options: GpuLoadsOptions;
+  #loads: readonly GpuLoad[] = [];
+  #notBeforeMs = -Infinity;
+
+  constructor(options: GpuLoadsOptions) {
+    super({ ...options, name: 'GPU loads', periodMs: PERIOD_MS, pass: () => this.look() });
+    this.#options = options;
+  }
+
+  /** As they were told last; none while the driver is silent. */
+  get loads(): readonly GpuLoad[] {
+    return this.#loads;
+  }
+
+  /** Asks the driver. Never rejects. */
+  async look(): Promise<void> {
+    const { gpus, onChange, clock } = this.#options;
+    const real = gpus().filter(({ virtual }) => !virtual);
+    const fromMs = clock.monotonicMs();
+    if (real.length === 0 || fromMs < this.#notBeforeMs) return;
+    const loads = await this.#read(real);
+    this.#notBeforeMs = fromMs + (clock.monotonicMs() - fromMs) / SHARE_MAX;
+    if (JSON.stringify(loads) === JSON.stringify(this.#loads)) return;
+    this.#loads = loads;
+    onChange();
+  }
+
+  async #read(real: readonly MachineGpu[]): Promise<GpuLoad[]> {
+    const query = await askColumnsOfAny(LOAD_FIELDS);
+    if (query === undefined) {
+      this.#options.logger.debug('nvidia-smi did not answer, how busy GPUs are is not known');
+      return [];
+    }
+    const isSliced = real.some(({ migProfile }) => migProfile !== '');
+    // Old drivers print no table of slices.
+    const [list, summary] = isSliced ? [await listAny() ?? '', await summaryOfAny() ?? ''] : ['', ''];
+    return parseLoads(real, query, list, summary);
+  }
+}
