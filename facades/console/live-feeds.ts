@@ -9,10 +9,13 @@ import { LiveResponse } from '../jobs/live-response.ts';
 import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 import type { SseEvent } from '../jobs/sse.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
+import { LATE_MS, LATE_TEXT } from './views.ts';
 
 /** Pause between two reads, in milliseconds; longer where a read takes long, so that looking on never is most of what core does. */
 const PACE_MS = 1_500;
 const PACE_READS = 4;
+/** Longest pause after a read that failed, in milliseconds: what was away for long is seen soon after it has come back. */
+const AWAY_PACE_MS_MAX = 4_000;
 /** Feeds, those of one account, and listeners of all of them; how many listeners an account has is the gate's to bound. */
 const FEEDS_MAX = 500;
 const ACCOUNT_FEEDS_MAX = 50;
@@ -149,14 +152,22 @@ class Feed {
     const { signal } = this.#over;
     while (!signal.aborted) {
       const startedMs = this.#clock.monotonicMs();
+      const late = this.#clock.after(LATE_MS, () => this.#tellLate());
       const event = await this.#next();
+      late.cancel();
       if (event) this.#publish(event);
       else this.#wake();
       // Of the key or what is asked, and for good.
       if (event?.event === 'ended') return this.end();
       const tookMs = this.#clock.monotonicMs() - startedMs;
-      await delay(this.#clock, Math.max(this.#source.paceMs ?? PACE_MS, tookMs * PACE_READS), signal);
+      const restMs = event?.event === 'away' ? Math.min(tookMs * PACE_READS, AWAY_PACE_MS_MAX) : tookMs * PACE_READS;
+      await delay(this.#clock, Math.max(this.#source.paceMs ?? PACE_MS, restMs), signal);
     }
+  }
+
+  /** A read that is waited for may fail much later, or never. Why it was away before is said already. */
+  #tellLate(): void {
+    if (this.#event?.event !== 'away') this.#publish({ event: 'away', data: JSON.stringify({ error: LATE_TEXT }) });
   }
 
   async #next(): Promise<SseEvent | undefined> {

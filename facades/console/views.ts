@@ -1,5 +1,10 @@
 /** What the console's server tells its page: the one place where both have it from. Times are milliseconds since 1970. */
 
+/** So long an answer is no more than slow, in milliseconds; then the page says that the service does not answer. */
+export const LATE_MS = 4_000;
+/** What it says then. */
+export const LATE_TEXT = 'The service does not answer. This page goes on asking.';
+
 /** What a key may do with one part of the API. */
 export type Right = 'none' | 'read' | 'write';
 

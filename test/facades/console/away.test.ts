@@ -57,12 +57,16 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     const old = await signIn(t);
     await old.goto(`${slipway.url}/console/usage`);
     await old.getByText('Nothing ran in that time.').waitFor();
+    const list = await signIn(t);
+    await list.goto(`${slipway.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    await list.getByRole('rowheader').first().waitFor();
     await slipway.cores[0]!.kill();
     const killedMs = Date.now();
     await old.getByLabel('in', { exact: true }).selectOption('168');
     await old.locator('.away').waitFor();
     t.ok(Date.now() - killedMs < SAID_WITHIN_MS, 'so does one on which something else was chosen, beside what it showed before');
     await page.locator('.away').waitFor();
+    t.ok(Date.now() - killedMs < SAID_WITHIN_MS, `so does a live one, after ${Date.now() - killedMs} ms`);
     t.match(await page.locator('.away').textContent(), /\w+ \w+/, 'in words');
     await waiting(page, 1);
     await page.getByRole('link', { name: 'Templates' }).click();
@@ -73,14 +77,47 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     // Longer than any of its requests is waited for.
     const refused = await page.waitForResponse((response) => response.url().includes('/api/templates') && response.status() === 503);
     t.equal(await late.count(), 1, `it goes on after ${refused.status()}`);
+    const unheard = list.waitForResponse((response) => response.url().includes('status=FAILED') && response.status() === 503);
+    await list.getByLabel('State').selectOption('FAILED');
+    await list.locator('.panel .away').waitFor();
+    // Nobody knows by now whether its key is good, so that the feed itself is refused.
+    await unheard;
+    t.equal(await list.locator('.panel .away').count(), 1, 'it goes on too');
     await slipway.cores[0]!.start();
     await page.getByRole('cell', { name: /^test-/ }).first().waitFor();
     await old.locator('.away').waitFor({ state: 'detached' });
+    await list.getByText('No job is kept that fits.').waitFor();
+    t.equal(await list.locator('.panel .away').count(), 0);
     t.equal(await late.count(), 0);
     await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
     await parked();
     await waiting(page, 2);
     t.equal(await page.locator('.away').count(), 0);
+  });
+
+  t.test('core stands still: open pages say so within seconds, also a log that does not grow, and a list of which something else is chosen', async (t) => {
+    const worked = await slipway.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 1 } });
+    const page = await signIn(t);
+    await page.goto(`${slipway.url}/console/endpoints/${worked}/activity`);
+    await page.getByRole('button', { name: /^Log/ }).first().click();
+    const log = page.getByRole('dialog');
+    await log.getByRole('group', { name: /^Log/ }).waitFor();
+    const list = await signIn(t);
+    await list.goto(`${slipway.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    await list.getByRole('rowheader').first().waitFor();
+    const core = slipway.cores[0]!;
+    t.teardown(() => process.kill(core.pid, 'SIGCONT'));
+    process.kill(core.pid, 'SIGSTOP');
+    const stoppedMs = Date.now();
+    await list.getByLabel('State').selectOption('CANCELLED');
+    const open = [log.locator('.away'), page.locator('main > .away'), list.locator('main > .away'), list.locator('.panel .away')];
+    for (const notice of open) {
+      await notice.waitFor();
+      t.ok(Date.now() - stoppedMs < SAID_WITHIN_MS, `said after ${Date.now() - stoppedMs} ms`);
+    }
+    process.kill(core.pid, 'SIGCONT');
+    for (const notice of open) await notice.waitFor({ state: 'detached' });
+    await list.getByText('No job is kept that fits.').waitFor();
   });
 
   t.test('a key that is revoked while its page is open: one is asked to sign in again', async (t) => {

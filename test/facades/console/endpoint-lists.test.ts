@@ -1,5 +1,6 @@
 /** What an endpoint's page draws and lists of the past, in a real Chromium: jobs a minute, decisions further back, errors of how many. */
 import t from 'tap';
+import type { Locator } from 'playwright-core';
 import postgres from 'postgres';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -140,10 +141,40 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     await panel.getByRole('button', { name: /^Zoom in/ }).focus();
     await page.keyboard.press('Enter');
     await waitFor('its later half', async () => await begins() !== whole);
+    const [earlier, later] = [panel.getByRole('button', { name: /^Earlier/ }), panel.getByRole('button', { name: /^Later/ })];
+    const isOver = async (step: Locator) => await step.getAttribute('aria-disabled') === 'true';
+    t.equal(await isOver(later), true, 'it ends with the chart');
+    await earlier.focus();
+    const seen = [await part.textContent()];
+    while (!await isOver(earlier) && seen.length < 10) {
+      await page.keyboard.press('Enter');
+      await waitFor('another part', async () => !seen.includes(await part.textContent()));
+      seen.push(await part.textContent());
+    }
+    t.equal(seen.length, 3, `a half of it at a time: ${seen.join(', ')}`);
+    await waitFor('its earlier half', async () => await begins() === whole);
+    await page.keyboard.press('Enter');
+    t.equal(await part.textContent(), seen.at(-1), 'there is nothing before');
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Earlier part of: Workers that the scaler wished for, decided on and had');
+    await inspect(t, page, 'the earlier half of a chart');
+    t.equal(await isOver(later), false);
+    await later.focus();
+    await page.keyboard.press('Enter');
+    await waitFor('the part before', async () => await part.textContent() === seen[1]);
     const { x, y } = await plotNow();
     await page.mouse.dblclick(x + 100, y + 60);
     await part.waitFor({ state: 'detached' });
     t.equal(await all.getAttribute('aria-disabled'), 'true');
+    await later.waitFor({ state: 'detached' });
+    await panel.getByRole('button', { name: /^Zoom in/ }).focus();
+    await page.keyboard.press('Enter');
+    await later.focus();
+    // Whatever brings all of it back, as time that goes by does.
+    await panel.locator('.u-over').dispatchEvent('dblclick');
+    await part.waitFor({ state: 'detached' });
+    t.match(await page.evaluate('document.activeElement.textContent'), /^Later part/, 'the focus is not lost with the part');
+    await all.focus();
+    await later.waitFor({ state: 'detached' });
   });
 
   t.test('errors: of how many jobs they are', async (t) => {

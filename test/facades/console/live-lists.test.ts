@@ -75,4 +75,38 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
       t.ok([400, 404].includes(await statusOf(query) as number), query);
     }
   });
+
+  await t.test('jobs of the choice before are seen to be, and none of them can be chosen', async (t) => {
+    const page = await open(t);
+    const held = Promise.withResolvers<void>();
+    await page.route(/part=jobs&status=CANCELLED/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
+    await waitFor('a page', async () => (await rows(page)).length === 50);
+    const before = await rows(page);
+    await page.getByRole('checkbox', { name: `Select ${before[0]!}` }).check();
+    await page.getByLabel('State').selectOption('CANCELLED');
+    const old = page.locator('[aria-busy="true"]');
+    await old.getByRole('rowheader').first().waitFor();
+    t.same(await rows(page), before);
+    t.equal(await page.getByRole('checkbox', { disabled: false }).count(), 0, 'none can be chosen');
+    t.equal(await page.getByRole('checkbox', { checked: true }).count(), 0, 'nor is any');
+    await page.getByRole('button', { name: 'Older' }).focus();
+    await page.keyboard.press('Enter');
+    t.equal(await page.getByText('page 1', { exact: true }).count(), 1, 'nor does one go on from them');
+    const filter = () => page.evaluate(`getComputedStyle(document.querySelector('[aria-busy="true"]')).filter`);
+    await waitFor('grey rows', async () => await filter() === 'grayscale(1) opacity(0.75)');
+    await page.locator('.panel .away').getByText('The service does not answer.').waitFor();
+    await inspect(t, page, 'jobs of the choice before');
+    held.resolve();
+    await waitFor('those that were chosen', async () => await old.count() === 0 && (await rows(page)).every((row) => !before.includes(row)));
+    await page.locator('.panel .away').waitFor({ state: 'detached' });
+    await page.getByLabel('State').selectOption('IN_QUEUE');
+    await lists(page, ...before);
+    t.equal(await page.getByRole('checkbox', { checked: true }).count(), 0, 'what was chosen before is forgotten');
+    const fresh = await jobs.run({ mode: 'value', value: 4 });
+    await page.getByRole('rowheader', { name: fresh }).waitFor();
+  });
 });

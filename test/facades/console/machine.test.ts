@@ -55,8 +55,13 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await jobs.call('POST', `/cancel/${job}`);
     await gpus.getByRole('row').filter({ hasText: /idle/ }).waitFor();
     await page.getByRole('region', { name: /^Pods/ }).getByRole('row').filter({ hasText: 'notebook' }).filter({ hasText: 'running' }).waitFor();
-    await page.getByRole('region', { name: /^What it is/ }).getByRole('row').filter({ hasText: 'Locations' }).filter({ hasText: 'CZ' }).waitFor();
+    const facts = page.getByRole('table', { name: 'What it is' });
+    await facts.getByRole('row').filter({ hasText: 'Locations' }).filter({ hasText: 'CZ' }).waitFor();
     await inspect(t, page, 'a machine');
+    await page.setViewportSize({ width: 390, height: 800 });
+    const { x, width } = (await facts.boundingBox())!;
+    t.ok(x + width <= 390, 'all of what it is fits a phone');
+    await page.setViewportSize({ width: 1280, height: 800 });
     t.notMatch(await page.content(), new RegExp(SECRET), 'nothing that accounts gave');
   });
 

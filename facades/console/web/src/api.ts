@@ -45,6 +45,16 @@ export async function askAnswer(path: string, head: string, body: string | undef
   throw new ApiError(response.status, '', 'The service answered in a form that this page does not know. Load the page again.');
 }
 
+/** Why the feed at `path` is refused, which a browser does not say of feeds; undefined: it is told. */
+export async function refusalOf(path: string, signal: AbortSignal): Promise<ApiError | undefined> {
+  try {
+    await (await send('GET', path, undefined, signal)).body?.cancel();
+    return undefined;
+  } catch (error) {
+    return error instanceof ApiError ? error : undefined;
+  }
+}
+
 async function send(
   method: string, path: string, body: string | undefined, signal?: AbortSignal, headers = body === undefined ? HEADERS : JSON_HEADERS,
 ): Promise<Response> {

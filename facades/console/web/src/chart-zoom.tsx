@@ -1,5 +1,6 @@
-/** A part of a chart's time by itself: what one drags over, or by a button its later half, and all of it again. */
+/** A part of a chart's time by itself: what one drags over, or by buttons its later half, what is before and after that, and all of it again. */
 import { useRef, useState } from 'react';
+import type { ReactNode } from 'react';
 import type uPlot from 'uplot';
 import { moment } from './words.ts';
 
@@ -12,6 +13,8 @@ export interface Stretch {
 /** What is dragged over less than this was a click, in pixels; what is shorter than this is not shown by itself, in seconds. */
 const DRAG_MIN = 5;
 const STRETCH_MIN = 2;
+/** Moments are whole milliseconds: two that lie nearer together are the same one, apart by rounding, in seconds. */
+const SAME = .000_5;
 
 /** The part that is shown by itself. What was chosen is no more once it is out of the chart's `times`, in milliseconds. */
 export function useZoom(times: readonly number[]) {
@@ -27,16 +30,45 @@ export function useZoom(times: readonly number[]) {
 export function Zoom({ zoom, whole, choose, label }: {
   zoom: Stretch | undefined; whole: Stretch; choose: (stretch: Stretch | undefined) => void; label: string;
 }) {
+  // The part may go out of the chart by itself: who stands on a step then stays there.
+  const [isOnStep, setIsOnStep] = useState(false);
   return (
     <span className="choices">
-      {zoom && <span className="hint">{moment(zoom.min * 1_000)} – {moment(zoom.max * 1_000)}</span>}
-      <button type="button" className="quiet" onClick={() => choose(laterHalf(zoom ?? whole))}>
-        Zoom in<span className="spoken"> on the later half of: {label}</span>
-      </button>
-      {/* Not disabled: the focus would be lost with the zoom. */}
-      <button type="button" className="quiet" aria-disabled={!zoom} onClick={() => choose(undefined)}>All<span className="spoken"> of: {label}</span></button>
+      {zoom && <span className="hint" role="status">{moment(zoom.min * 1_000)} – {moment(zoom.max * 1_000)}</span>}
+      {(zoom || isOnStep) && (
+        <span
+          className="choices" onFocus={() => setIsOnStep(true)}
+          onBlur={({ currentTarget, relatedTarget }) => setIsOnStep(currentTarget.contains(relatedTarget))}
+        >
+          <Step to={zoom && earlier(zoom, whole)} choose={choose}>Earlier<span className="spoken"> part of: {label}</span></Step>
+          <Step to={zoom && later(zoom, whole)} choose={choose}>Later<span className="spoken"> part of: {label}</span></Step>
+        </span>
+      )}
+      <Step to={laterHalf(zoom ?? whole)} choose={choose}>Zoom in<span className="spoken"> on the later half of: {label}</span></Step>
+      <Step to={zoom && 'all'} choose={choose}>All<span className="spoken"> of: {label}</span></Step>
     </span>
   );
+}
+
+/** A button. Without a place to go `to` it is not disabled: the focus would be lost. */
+function Step({ to, choose, children }: { to: Stretch | 'all' | undefined; choose: (stretch: Stretch | undefined) => void; children: ReactNode }) {
+  const go = (): void => { if (to) choose(to === 'all' ? undefined : to); };
+  return <button type="button" className="quiet" aria-disabled={!to} onClick={go}>{children}</button>;
+}
+
+/** Half of its length before it, as far as there is something; undefined: it begins with the chart. */
+function earlier({ min, max }: Stretch, whole: Stretch): Stretch | undefined {
+  const wanted = min - (max - min) / 2;
+  // A chart that begins a trace later would lack its first moment.
+  const from = wanted < whole.min + SAME ? whole.min : wanted;
+  return from < min ? { min: from, max: from + max - min } : undefined;
+}
+
+/** Half of its length after it, as far as there is something; undefined: it ends with the chart. */
+function later({ min, max }: Stretch, whole: Stretch): Stretch | undefined {
+  const wanted = max + (max - min) / 2;
+  const until = wanted > whole.max - SAME ? whole.max : wanted;
+  return until > max ? { min: until - (max - min), max: until } : undefined;
 }
 
 function laterHalf({ min, max }: Stretch): Stretch {

@@ -5,11 +5,11 @@ import { Badge, Empty, Panel } from './parts.tsx';
 import { busyText, loadText } from './gpu-load.ts';
 import { mib } from './words.ts';
 
-/** The map. */
-export function GpuMap({ machines, hasLink = false }: { machines: readonly MachineView[]; hasLink?: boolean }) {
+/** The map. `isOld`: the machines are of what was chosen before. */
+export function GpuMap({ machines, isOld, hasLink = false }: { machines: readonly MachineView[]; isOld: boolean; hasLink?: boolean }) {
   return (
     <Panel title="Machines and GPUs" aside={hasLink ? <Link href="/machines">Machines</Link> : undefined}>
-      <ul className="machines">
+      <ul className="machines" aria-busy={isOld}>
         {machines.map((machine) => (
           <li key={machine.id} className={machine.connected ? '' : 'off'}>
             <div className="machine">

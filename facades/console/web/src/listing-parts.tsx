@@ -85,14 +85,20 @@ export function Head({ listing: { order, descending, sort }, text, by, className
   );
 }
 
-/** Going to the next page and back, where there is more than one. */
-export function Pages({ listing: { page, goOn, goBack }, next }: { listing: Listing; next: string }) {
+/** Going to the next page and back, where there is more than one. `isOld`: `next` is of what was chosen before. */
+export function Pages({ listing: { page, goOn, goBack }, next, isOld }: { listing: Listing; next: string; isOld: boolean }) {
   if (page === 1 && next === '') return null;
   return (
     <div className="more">
       <button type="button" disabled={page === 1} onClick={goBack}>Previous</button>
-      <button type="button" disabled={next === ''} onClick={() => goOn(next)}>Next</button>
+      <More isOld={isOld} hasMore={next !== ''} onClick={() => goOn(next)}>Next</More>
       <span className="hint">page {page}</span>
     </div>
   );
+}
+
+/** Leads to the next page, once it is known where that begins. */
+export function More({ isOld, hasMore, onClick, children }: { isOld: boolean; hasMore: boolean; onClick: () => void; children: ReactNode }) {
+  // While it waits it is not disabled: the focus would be lost.
+  return <button type="button" disabled={!hasMore && !isOld} aria-disabled={isOld} onClick={() => { if (!isOld) onClick(); }}>{children}</button>;
 }

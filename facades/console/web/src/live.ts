@@ -6,7 +6,8 @@ import { useEffect, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useDebounce } from 'use-debounce';
 import type { PastView } from '../../views.ts';
-import { ApiError } from './api.ts';
+import type { ApiError } from './api.ts';
+import { follow } from './feed.ts';
 
 /** What a feed has told. */
 export interface Live<View> {
@@ -27,31 +28,22 @@ const NOTHING = { view: undefined, past: {}, isOld: false, away: '', ended: unde
 
 /**
  * Follows a feed. `query` names the page; of those that begin with a list's search, and of the jobs of one endpoint, the part before is shown until there is
- * another. `isStill`: it stands still as it was told last.
+ * another. `isStill`: it stands still as it was told last, unless that is of the part before.
  */
 export function useLive<View>(query: string, isStill = false): Live<View> {
   const [told, setTold] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
   const isShown = useIsShown();
+  const stands = isStill && told.query === query && !told.isOld;
   useEffect(() => {
-    if (!isShown || isStill) return undefined;
-    const source = new EventSource(`/console/api/live${query}`);
+    if (!isShown || stands) return undefined;
     const say = (part: Partial<Live<View>>): void => setTold((before) => (
       { ...(before.query === query ? before : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined, isOld: true }), ...part, query }
     ));
-    source.onmessage = ({ data }) => say({ view: JSON.parse(String(data)) as View, isOld: false, away: '' });
-    source.addEventListener('past', ({ data }) => say({ past: JSON.parse(String(data)) as PastView }));
-    source.addEventListener('away', ({ data }) => say({ away: textOf(data) }));
-    source.addEventListener('ended', ({ data }) => {
-      const { error, code, status } = JSON.parse(String(data)) as { error: string; code: string; status: number };
-      say({ ended: new ApiError(status, code, error) });
-      source.close();
+    return follow(query, {
+      onView: (view) => say({ view: view as View, isOld: false, away: '' }), onPast: (past) => say({ past: past as PastView }),
+      onAway: (away) => say({ away }), onEnded: (ended) => say({ ended }),
     });
-    source.onerror = () => say(
-      source.readyState === EventSource.CLOSED ? { ended: new ApiError(0, '', 'The service refused to tell more. Load the page again.') }
-        : { away: 'Connecting again …' },
-    );
-    return () => source.close();
-  }, [query, isShown, isStill]);
+  }, [query, isShown, stands]);
   useSessionCheck(told.ended);
   return told.query === query ? told : isSamePage(told.query, query) ? { ...told, isOld: true, away: '', ended: undefined } : NOTHING;
 }
@@ -71,10 +63,6 @@ function isSamePage(before: string, after: string): boolean {
   const isOverview = (query: string): boolean => query.startsWith('?search=');
   const partOf = (query: string): string => ['endpoint', 'job', 'part'].map((name) => new URLSearchParams(query).get(name)).join();
   return before === after || isOverview(before) && isOverview(after) || /^\?endpoint=/.test(after) && partOf(before) === partOf(after);
-}
-
-function textOf(data: unknown): string {
-  return (JSON.parse(String(data)) as { error: string }).error;
 }
 
 /** Whether anybody sees this tab. */

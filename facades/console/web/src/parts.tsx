@@ -1,13 +1,10 @@
 /** Small parts that all pages are made of, and what a page shows when it has nothing, waits, failed or may not. */
 import { useEffect, useState } from 'react';
-import { useDebounce } from 'use-debounce';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { LATE_MS, LATE_TEXT } from '../../views.ts';
 import { ApiError } from './api.ts';
-
-/** So long an answer is no more than slow, in milliseconds. */
-const LATE_MS = 4_000;
-const LATE_TEXT = 'The service does not answer. This page goes on asking.';
+import { after } from './stopwatch.ts';
 
 /** A titled part of a page. */
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
@@ -22,6 +19,15 @@ export function Panel({ title, aside, children }: { title: string; aside?: React
 /** A number with what it counts. */
 export function Figure({ label, value, tone, hint }: { label: string; value: ReactNode; tone?: string; hint?: string }) {
   return <div className={`figure ${tone ?? ''}`} title={hint}><dt>{label}</dt><dd>{value}</dd></div>;
+}
+
+/** What is known of one thing, by name; what is empty is left out. It needs no more room than there is. */
+export function FactsTable({ label, facts }: { label: string; facts: readonly (readonly [name: string, text: string])[] }) {
+  return (
+    <table className="rows facts" aria-label={label}><tbody>
+      {facts.filter(([, text]) => text !== '').map(([name, text]) => <tr key={name}><th scope="row">{name}</th><td className="wide">{text}</td></tr>)}
+    </tbody></table>
+  );
 }
 
 /** A word that says a state; never by its colour alone. */
@@ -48,16 +54,26 @@ export function NoHit({ what }: { what: string }) {
   return <Empty title={`No ${what} has that in it.`}>Search for a part of its name or id.</Empty>;
 }
 
-/** It is on its way; it says so when that takes long. */
-export function Loading() {
-  const [isHere, setIsHere] = useState(false);
-  useEffect(() => setIsHere(true), []);
-  const [isLate] = useDebounce(isHere, LATE_MS);
+/** It is on its way; it says so when that takes long. `away`: why it does not come, where that is known. */
+export function Loading({ away = '' }: { away?: string }) {
+  const isLate = useIsLate(true);
+  const text = away || (isLate ? LATE_TEXT : '');
   return (
     <div className="loading" role="status">
-      {isLate ? <p>{LATE_TEXT}</p> : <span className="spoken">Loading</span>}<i /><i /><i />
+      {text === '' ? <span className="spoken">Loading</span> : <p>{text}</p>}<i /><i /><i />
     </div>
   );
+}
+
+/** It has been waited for longer than is no more than slow. */
+function useIsLate(isWaiting: boolean): boolean {
+  const [isLate, setIsLate] = useState(false);
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const stop = after(LATE_MS, () => setIsLate(true));
+    return () => { stop(); setIsLate(false); };
+  }, [isWaiting]);
+  return isLate;
 }
 
 /** It failed, in the service's words; a lack of permission says what to do. */
@@ -89,8 +105,8 @@ export function Away({ text }: { text: string }) {
 
 /** Beside what was read before: why what is asked for cannot be read, or that it takes long. `isPlaceholderData`: what is shown is not what was chosen. */
 export function Overdue({ failureReason, isPlaceholderData }: { failureReason: Error | null; isPlaceholderData: boolean }) {
-  const [wasOld] = useDebounce(isPlaceholderData, LATE_MS);
-  return <Away text={failureReason?.message ?? (wasOld && isPlaceholderData ? LATE_TEXT : '')} />;
+  const isLate = useIsLate(isPlaceholderData);
+  return <Away text={failureReason?.message ?? (isLate ? LATE_TEXT : '')} />;
 }
 
 /** Where a page stands below others. */

@@ -28,6 +28,8 @@ const WIDE = ['fields', 'endpoints', 'may'];
 
 interface RowsTableProps {
   rows: readonly Row[];
+  /** They are of what was chosen before. */
+  isOld: boolean;
   columns: readonly string[];
   /** What the rows are. */
   name: string;
@@ -41,12 +43,12 @@ interface RowsTableProps {
 }
 
 /** The table. */
-export function RowsTable({ rows, columns, name, listing, orders, page, actions }: RowsTableProps) {
+export function RowsTable({ rows, isOld, columns, name, listing, orders, page, actions }: RowsTableProps) {
   const described = useMemo(() => columns.map((column) => ({ id: column, accessorFn: (row: Row) => shown(column, row[column]) })), [columns]);
   const data = useMemo(() => [...rows], [rows]);
   const table = useTable({ features: FEATURES, columns: described, data });
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label={`${name}, scrolls sideways`}>
+    <div className="scroll" tabIndex={0} role="region" aria-label={`${name}, scrolls sideways`} aria-busy={isOld}>
       <table className="rows">
         <thead>
           <tr>

@@ -14,7 +14,7 @@ export function TailLog({ of, label }: { of: { pod: string } | { worker: string 
   const { view, away, ended } = useLive<LogTailView>(`?${new URLSearchParams({ ...of, part: 'log' })}`);
   const blocks = useMemo(() => (view && view.text !== '' ? withMore([], plainText(view.text), SHOWN_MAX) : []), [view]);
   if (ended) return <Failed error={ended} />;
-  if (!view) return away === '' ? <Loading /> : <Failed error={new Error(away)} />;
+  if (!view) return <Loading away={away} />;
   return (
     <>
       <Away text={away} />

@@ -10,6 +10,8 @@ import type { JobOrder, JobPage } from './job-list.ts';
 interface JobRowsProps {
   id: string;
   page: JobPage;
+  /** They are of what was chosen before: none of them can be chosen now. */
+  isOld: boolean;
   seenMs: number;
   order: JobOrder;
   sort: (order: JobOrder) => void;
@@ -19,13 +21,15 @@ interface JobRowsProps {
 }
 
 /** The table. */
-export function JobRows({ id, page: { requests }, seenMs, order, sort, chosen, choose }: JobRowsProps) {
+export function JobRows({ id, page: { requests }, isOld, seenMs, order, sort, chosen, choose }: JobRowsProps) {
   if (requests.length === 0) return <Empty title="No job is kept that fits.">Results are kept for half an hour after a job ends.</Empty>;
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways">
+    <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways" aria-busy={isOld}>
       <table className="rows">
         <thead><tr>
-          {chosen && choose && <th className="pick"><ChooseAll jobs={requests.filter(canEnd).map((job) => job.id)} chosen={chosen} choose={choose} /></th>}
+          {chosen && choose && (
+            <th className="pick"><ChooseAll jobs={isOld ? [] : requests.filter(canEnd).map((job) => job.id)} chosen={chosen} choose={choose} /></th>
+          )}
           <th>Job</th><th>State</th>
           <th aria-sort={order === 'newest' ? 'descending' : order === 'oldest' ? 'ascending' : 'none'}>
             <button type="button" onClick={() => sort(order === 'newest' ? 'oldest' : 'newest')}>
@@ -39,7 +43,9 @@ export function JobRows({ id, page: { requests }, seenMs, order, sort, chosen, c
         </tr></thead>
         <tbody>
           {requests.map((job) => (
-            <Row key={job.id} id={id} job={job} seenMs={seenMs}>{chosen && choose && <Choose job={job} chosen={chosen} choose={choose} />}</Row>
+            <Row key={job.id} id={id} job={job} seenMs={seenMs}>
+              {chosen && choose && <Choose job={job} isOld={isOld} chosen={chosen} choose={choose} />}
+            </Row>
           ))}
         </tbody>
       </table>
@@ -66,7 +72,9 @@ function ChooseAll({ jobs, chosen, choose }: { jobs: readonly string[]; chosen: 
   );
 }
 
-function Choose({ job, chosen, choose }: { job: JobRow; chosen: ReadonlySet<string>; choose: (next: ReadonlySet<string>) => void }) {
+function Choose({ job, isOld, chosen, choose }: {
+  job: JobRow; isOld: boolean; chosen: ReadonlySet<string>; choose: (next: ReadonlySet<string>) => void;
+}) {
   const turn = (): void => {
     const next = new Set(chosen);
     if (!next.delete(job.id)) next.add(job.id);
@@ -74,7 +82,9 @@ function Choose({ job, chosen, choose }: { job: JobRow; chosen: ReadonlySet<stri
   };
   return (
     <td className="pick">
-      {(canEnd(job) || chosen.has(job.id)) && <input type="checkbox" aria-label={`Select ${job.id}`} checked={chosen.has(job.id)} onChange={turn} />}
+      {(canEnd(job) || chosen.has(job.id)) && (
+        <input type="checkbox" aria-label={`Select ${job.id}`} disabled={isOld} checked={chosen.has(job.id)} onChange={turn} />
+      )}
     </td>
   );
 }

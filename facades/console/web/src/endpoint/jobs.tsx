@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import type { JobsView } from '../../../views-of-jobs.ts';
 import { ask } from '../api.ts';
 import { useLive } from '../live.ts';
+import { More } from '../listing-parts.tsx';
 import { Away, Failed, Loading, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
 import { count } from '../words.ts';
@@ -28,7 +29,7 @@ export function Jobs({ id }: { id: string }) {
   const cursor = cursors.at(-1)!;
   const { chosen, choose, told, done, result } = useChosen(`${key} ${cursor}`);
   // One of which some are chosen stands still.
-  const { view: data, away, ended } = useLive<JobsView>(jobsFeed(id, filter, cursor), chosen.size > 0);
+  const { view: data, isOld, away, ended } = useLive<JobsView>(jobsFeed(id, filter, cursor), chosen.size > 0);
   const go = (next: string[]): void => setPages({ of: key, cursors: next });
   const [back, on] = WAYS[order] ?? ['Longer', 'Shorter'];
   const mayChoose = useSession().jobs === 'write';
@@ -42,10 +43,10 @@ export function Jobs({ id }: { id: string }) {
         {chosen.size > 0 && <CancelJobs id={id} jobs={[...chosen]} onDone={done} />}
         <span ref={result} role="status" tabIndex={-1} className="hint">{told}</span>
       </div>
-      <Away text={away} />
-      {ended ? <Failed error={ended} /> : !data ? <Loading /> : (
+      {data && <Away text={away} />}
+      {ended ? <Failed error={ended} /> : !data ? <Loading away={away} /> : (
         <JobRows
-          id={id} page={data} seenMs={data.nowMs} order={order} sort={(next) => set({ order: next === 'newest' ? '' : next })}
+          id={id} page={data} isOld={isOld} seenMs={data.nowMs} order={order} sort={(next) => set({ order: next === 'newest' ? '' : next })}
           {...(mayChoose ? { chosen, choose } : {})}
         />
       )}
@@ -53,7 +54,7 @@ export function Jobs({ id }: { id: string }) {
       {data && (cursors.length > 1 || data.hasMore) && (
         <div className="more">
           <button type="button" disabled={cursors.length === 1} onClick={() => go(cursors.slice(0, -1))}>{back}</button>
-          <button type="button" disabled={!data.hasMore} onClick={() => go([...cursors, data.nextCursor])}>{on}</button>
+          <More isOld={isOld} hasMore={data.hasMore} onClick={() => go([...cursors, data.nextCursor])}>{on}</More>
           <span className="hint">page {cursors.length}</span>
         </div>
       )}
@@ -72,6 +73,8 @@ function useChosen(page: string) {
   };
   // The button that had the focus is no more, once the dialog is gone.
   useEffect(() => { if (told !== '') result.current?.focus(); }, [told]);
+  // Nobody sees them any more, and they may be gone when one comes back.
+  useEffect(() => setChosen({ of: page, ids: new Set() }), [page]);
   const choose = (next: ReadonlySet<string>): void => { setChosen({ of: page, ids: next }); setTold(''); };
   return { chosen: of === page ? ids : new Set<string>(), choose, told, done, result };
 }

@@ -15,19 +15,23 @@ export const CALL_FILTERS: readonly Filter[] = [{
   name: 'filter.state', text: 'State', choices: [['WAITING', 'waiting'], ['DELIVERED', 'delivered'], ['GIVEN_UP', 'given up']],
 }];
 
-/** The panel; nothing for a job that calls nobody. `path`: where one is made once more. */
-export function Webhooks({ path, calls, filter }: { path: string; calls: readonly WebhookView[]; filter: Pick<Listing, 'filters' | 'filter' | 'isNarrowed'> }) {
+/** The panel; nothing for a job that calls nobody. `path`: where one is made once more. `isOld`: the calls are of what was chosen before. */
+export function Webhooks({ path, calls, isOld, filter }: {
+  path: string; calls: readonly WebhookView[]; isOld: boolean; filter: Pick<Listing, 'filters' | 'filter' | 'isNarrowed'>;
+}) {
   const [failure, setFailure] = useState('');
   const { jobs } = useSession();
   const { isNarrowed } = filter;
-  if (calls.length === 0 && !isNarrowed) return null;
+  if (calls.length === 0 && !isNarrowed && !isOld) return null;
+  // Only the newest of all.
+  const mayRedrive = !isNarrowed && !isOld && jobs === 'write';
   const redrive = (): void => {
     ask('POST', path, {}).then(() => setFailure(''), (error: Error) => setFailure(error.message));
   };
   return (
-    <Panel title="Webhook calls" aside={(isNarrowed || calls.length > 1) && <Filters listing={filter} filters={CALL_FILTERS} />}>
+    <Panel title="Webhook calls" aside={(isNarrowed || isOld || calls.length > 1) && <Filters listing={filter} filters={CALL_FILTERS} />}>
       {calls.length === 0 && <Empty title="None has that in it." />}
-      {calls.length > 0 && <div className="scroll" tabIndex={0} role="region" aria-label="Webhook calls, scrolls sideways">
+      {calls.length > 0 && <div className="scroll" tabIndex={0} role="region" aria-label="Webhook calls, scrolls sideways" aria-busy={isOld}>
         <table className="rows">
           <thead><tr>
             <th>Call</th><th>State</th><th className="right">Tries</th><th className="right">Redriven</th><th>When</th><th>Last failure</th>
@@ -39,7 +43,7 @@ export function Webhooks({ path, calls, filter }: { path: string; calls: readonl
                 <td className="id">{id.slice(id.lastIndexOf('.') + 1)}</td><td><Badge word={stands} tone={TONES[stands] ?? 'calm'} /></td>
                 <td className="right number">{tries}</td><td className="right number">{redrives}</td>
                 <td>{endMs > 0 ? moment(endMs) : `due ${moment(dueMs)}`}</td><td className="error">{lastError || '–'}</td>
-                <td>{index === 0 && !isNarrowed && stands !== 'WAITING' && jobs === 'write' && <button type="button" onClick={redrive}>Call again</button>}</td>
+                <td>{index === 0 && mayRedrive && stands !== 'WAITING' && <button type="button" onClick={redrive}>Call again</button>}</td>
               </tr>
             ))}
           </tbody>

@@ -1,6 +1,6 @@
 /** What a machine is: what its agent told of it, the key that it joined with, where its workers listen. */
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import { Panel } from '../parts.tsx';
+import { FactsTable, Panel } from '../parts.tsx';
 import { ago, mib, moment } from '../words.ts';
 
 /** Addresses that are told before the rest is only counted. */
@@ -8,20 +8,10 @@ const ADDRESSES_TOLD = 20;
 
 /** The panel. */
 export function Facts({ view }: { view: MachinePageView }) {
-  return (
-    <Panel title="What it is">
-      <div className="scroll" tabIndex={0} role="region" aria-label="What it is, scrolls sideways">
-        <table className="rows"><tbody>
-          {rowsOf(view).filter(([, text]) => text !== '').map(([title, text]) => (
-            <tr key={title}><th scope="row">{title}</th><td className="wide">{text}</td></tr>
-          ))}
-        </tbody></table>
-      </div>
-    </Panel>
-  );
+  return <Panel title="What it is"><FactsTable label="What it is" facts={factsOf(view)} /></Panel>;
 }
 
-function rowsOf({ machine, nowMs, ...view }: MachinePageView): [string, string][] {
+function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string][] {
   const { agentSinceMs, keyId, keyRevokedMs, replicaAddress, cpuModel, cpuSlots, cudaVersion, runsCommands, noEngineReason } = view;
   const { imageTotalMib, imageFreeMib } = view;
   const runs = [machine.engine === '' ? '' : `images (${machine.engine})`, runsCommands ? 'commands of the host' : ''].filter(Boolean).join(', ');

@@ -50,7 +50,7 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
     );
   }
   if (ended) return <>{trail}<Refused title="Endpoint" why={ended} /></>;
-  if (!view) return <>{trail}<h1>Endpoint</h1><Loading /></>;
+  if (!view) return <>{trail}<h1>Endpoint</h1><Loading away={away} /></>;
   const { row } = view;
   const names = TABS.map(([name]) => name).filter((name) => (row.type === 'QB' || !OF_QUEUE.includes(name)) && (!isOperator || OF_OPERATOR.includes(name)));
   return (

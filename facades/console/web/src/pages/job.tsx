@@ -24,7 +24,7 @@ const RETRIED = ['FAILED', 'TIMED_OUT'];
 export default function JobPage({ endpointId, jobId }: { endpointId: string; jobId: string }) {
   const filter = useListing({}, namesOf(CALL_FILTERS));
   const asked = { endpoint: endpointId, job: jobId, ...(filter.isNarrowed ? filter.filters : {}) };
-  const { view, away, ended } = useLive<JobView>(`?${new URLSearchParams(asked)}`);
+  const { view, isOld, away, ended } = useLive<JobView>(`?${new URLSearchParams(asked)}`);
   const trail = (
     <Trail steps={[
       { text: 'Overview', to: '/' }, { text: 'Endpoint', to: `/endpoints/${endpointId}` }, { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
@@ -32,7 +32,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
     ]} />
   );
   if (ended) return <>{trail}<Refused title="Job" why={ended}>Results are kept for half an hour after a job ends.</Refused></>;
-  if (!view) return <>{trail}<h1>Job</h1><Loading /></>;
+  if (!view) return <>{trail}<h1>Job</h1><Loading away={away} /></>;
   const { why } = view;
   const path = `/api/endpoints/${endpointId}/jobs/${jobId}`;
   const isFinal = FINAL.includes(why.state);
@@ -55,7 +55,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       {view.error && <Panel title="Error"><pre className="viewer" tabIndex={0} role="group" aria-label="Error">{errorText(view.error).whole}</pre></Panel>}
       {why.endpoint && <HoldUps {...why.endpoint} />}
       <TimeLine view={view} />
-      <Webhooks path={`${path}/webhooks`} calls={view.webhooks} filter={filter} />
+      <Webhooks path={`${path}/webhooks`} calls={view.webhooks} isOld={isOld} filter={filter} />
       {isFinal ? <OutputView endpointId={endpointId} jobId={jobId} state={why.state} /> : null}
       <Parts path={path} endpointId={endpointId} jobId={jobId} isLive={why.state === 'IN_PROGRESS'} />
     </>

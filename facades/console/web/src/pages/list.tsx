@@ -58,9 +58,9 @@ function List({ kind }: { kind: Kind }) {
           </Search>
         )}
         {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
-          : data.rows.length > 0 ? <RowsTable rows={data.rows} columns={columns} name={title} listing={listing} orders={orders} page={page} actions={actions} />
+          : data.rows.length > 0 ? <RowsTable rows={data.rows} isOld={isPlaceholderData} {...{ columns, listing, orders, page, actions }} name={title} />
             : isNarrowed ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
-        {data && <Pages listing={listing} next={data.next} />}
+        {data && <Pages listing={listing} next={data.next} isOld={isPlaceholderData} />}
       </section>
     </>
   );

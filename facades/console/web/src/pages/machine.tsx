@@ -16,7 +16,7 @@ export default function MachinePage({ name }: { name: string }) {
   const isOperator = useIsOperator();
   const trail = <Trail steps={[isOperator ? { text: 'Machines', to: '/machines' } : { text: 'Overview', to: '/' }, { text: view?.machine.name ?? name }]} />;
   if (ended) return <>{trail}<Refused title="Machine" why={ended}>It may have been forgotten. Machines has all that joined.</Refused></>;
-  if (!view) return <>{trail}<h1>Machine</h1><Loading /></>;
+  if (!view) return <>{trail}<h1>Machine</h1><Loading away={away} /></>;
   const { machine, nowMs, workers, pods, agentSinceMs } = view;
   const inUse = machine.gpus.filter(({ heldBy }) => heldBy !== '').length;
   return (

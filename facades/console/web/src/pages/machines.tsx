@@ -19,7 +19,7 @@ export default function MachinesPage() {
   const { view, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   if (ended && ended.status !== 400) return <Refused title="Machines" why={ended} />;
   if (ended) return <><h1>Machines</h1><Narrowed listing={listing} filters={MACHINE_FILTERS} why={ended} /></>;
-  if (!view) return <><h1>Machines</h1><Loading /></>;
+  if (!view) return <><h1>Machines</h1><Loading away={away} /></>;
   const machines = view.machines ?? [];
   const isNone = machines.length === 0 && !isOld && !listing.isNarrowed && listing.page === 1;
   return (
@@ -29,11 +29,11 @@ export default function MachinesPage() {
         <div className="actions"><DialogButton text="Join a machine" className="main">{(close) => <NewKey scope="AGENT" onClose={close} />}</DialogButton></div>
       </div>
       <Away text={away} />
-      {machines.length > 0 && <GpuMap machines={machines} />}
+      {machines.length > 0 && <GpuMap machines={machines} isOld={isOld} />}
       <Panel title="All machines">
         {!isNone && <Search listing={listing}><Filters listing={listing} filters={MACHINE_FILTERS} /></Search>}
         {isNone ? <NoMachine /> : machines.length === 0 ? <NoHit what="machine" /> : (
-          <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways">
+          <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways" aria-busy={isOld}>
             <table className="rows">
               <thead><tr>
                 <Head listing={listing} text="Name" by="name" /><Head listing={listing} text="State" by="state" />
@@ -46,7 +46,7 @@ export default function MachinesPage() {
             </table>
           </div>
         )}
-        <Pages listing={listing} next={view.next} />
+        <Pages listing={listing} next={view.next} isOld={isOld} />
       </Panel>
     </>
   );

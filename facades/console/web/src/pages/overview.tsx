@@ -31,13 +31,13 @@ export function Overview() {
   return (
     <>
       <div className="title"><h1>Overview</h1>{!isOperator && <NewEndpoint />}</div>
-      <Away text={away} />
       {view ? <>
+        <Away text={away} />
         {view.problemCount === 0 && <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>}
         <Problems problems={view.problems} problemCount={view.problemCount} hasLinks />
         {view.machines ? <Machines view={view} isOld={isOld} listing={listing} /> : <Endpoints view={view} isOld={isOld} history={history} listing={listing} />}
-        <Pages listing={listing} next={view.next} />
-      </> : <Loading />}
+        <Pages listing={listing} next={view.next} isOld={isOld} />
+      </> : <Loading away={away} />}
       {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
     </>
   );
@@ -104,7 +104,7 @@ function Endpoints({ view: { endpoints, next, nowMs }, isOld, history, listing }
       <Panel title="Endpoints" aside={isPart ? 'figures are of those that are shown' : undefined}>
         <Search listing={listing}><Filters listing={listing} filters={ENDPOINT_FILTERS} /></Search>
         {endpoints.length === 0 ? <NoHit what="endpoint" /> : (
-          <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
+          <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways" aria-busy={isOld}>
             <table className="rows">
               <thead><tr>
                 <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th>
@@ -170,7 +170,7 @@ function Machines({ view, isOld, listing }: { view: OverviewView; isOld: boolean
       </dl>
       <section className="panel"><Search listing={listing}><Filters listing={listing} filters={MACHINE_FILTERS} /></Search>
         {machines.length === 0 && <NoHit what="machine" />}</section>
-      {machines.length > 0 && <GpuMap machines={machines} hasLink />}
+      {machines.length > 0 && <GpuMap machines={machines} isOld={isOld} hasLink />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** A pod: what it does and why, where and with what it runs, and what it wrote last. */
 import type { PodView } from '../../../views-of-pods.ts';
 import { useLive } from '../live.ts';
-import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
+import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from '../parts.tsx';
 import { PodActions } from '../pod-actions.tsx';
 import { useSession } from '../session.tsx';
 import { TailLog } from '../tail-log.tsx';
@@ -14,7 +14,7 @@ export default function PodPage({ id }: { id: string }) {
   const mayChange = useSession().manage === 'write';
   const trail = <Trail steps={[{ text: 'Pods', to: '/pods' }, { text: view?.name ?? id }]} />;
   if (ended) return <>{trail}<Refused title="Pod" why={ended} /></>;
-  if (!view) return <>{trail}<h1>Pod</h1><Loading /></>;
+  if (!view) return <>{trail}<h1>Pod</h1><Loading away={away} /></>;
   const { name, state, desiredStatus, statusText, sinceMs, nowMs, gpuTypeId, gpus, machineId, costPerHour } = view;
   return (
     <>
@@ -43,17 +43,9 @@ export default function PodPage({ id }: { id: string }) {
 }
 
 function Runs({ view: { image, command, ports, gpus, volumeMountPath, networkVolumeId } }: { view: PodView }) {
-  const rows: [string, string][] = [
+  const facts: [string, string][] = [
     ['Image', image || 'none: its command runs on the host'], ['Command', command.join(' ')], ['Ports', ports.join(', ')], ['GPUs', gpus.join(', ')],
     ['Files', `${networkVolumeId === '' ? 'of its own' : `network volume ${networkVolumeId}`}, at ${volumeMountPath}`],
   ];
-  return (
-    <Panel title="What runs">
-      <div className="scroll" tabIndex={0} role="region" aria-label="What runs, scrolls sideways">
-        <table className="rows"><tbody>
-          {rows.filter(([, text]) => text !== '').map(([title, text]) => <tr key={title}><th scope="row">{title}</th><td className="wide">{text}</td></tr>)}
-        </tbody></table>
-      </div>
-    </Panel>
-  );
+  return <Panel title="What runs"><FactsTable label="What runs" facts={facts} /></Panel>;
 }
