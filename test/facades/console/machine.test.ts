@@ -8,6 +8,7 @@ import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { startSystem } from '../../helpers/system.ts';
+import { recordedH200, withDriver } from '../../helpers/with-driver.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { consolePages } from './console-pages.ts';
 
@@ -63,6 +64,29 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     t.ok(x + width <= 390, 'all of what it is fits a phone');
     await page.setViewportSize({ width: 1280, height: 800 });
     t.notMatch(await page.content(), new RegExp(SECRET), 'nothing that accounts gave');
+  });
+
+  await t.test('how busy its GPUs are, as their driver tells it, on the map too', async (t) => {
+    const driver = withDriver(t, recordedH200());
+    const real = await system.startAgent(undefined, { SLIPWAY_AGENT_NAME: 'rack-2' });
+    const ofCard = await open(t, { key: rootKey });
+    const square = ofCard.locator('.gpu.loaded');
+    await square.filter({ hasText: /98\s%, 883\sMiB/ }).and(ofCard.locator('.busy-4')).waitFor();
+    await inspect(t, ofCard, 'the map with a busy card');
+    await ofCard.locator('.machines').getByRole('link', { name: 'rack-2' }).click();
+    const row = ofCard.getByRole('region', { name: /^GPUs/ }).getByRole('row').filter({ hasText: 'GPU-2f777980' });
+    await row.filter({ hasText: /883\sMiB/ }).filter({ hasText: /98\s%/ }).filter({ hasText: /58\s°C, 694\sW/ }).filter({ hasText: 'free' }).waitFor();
+    await inspect(t, ofCard, 'a machine with a busy card');
+    driver.say({ load: recordedH200().load.replace('98 %', '[N/A]') });
+    await row.filter({ hasNotText: '%' }).filter({ hasText: /883\sMiB/ }).waitFor();
+    await real.stop();
+    await row.filter({ hasNotText: '883' }).waitFor();
+    const { status } = await call(clients.machines, 'getMachine', { id: 'rack-2' }, rootKey);
+    await waitFor('its lease to end', async () => {
+      const [row] = await sql<{ over: boolean }[]>`SELECT lease_expires_at < now() AS over FROM machine WHERE id = ${status!.machine!.id}`;
+      return row!.over;
+    });
+    await call(clients.machines, 'forgetMachine', { id: status!.machine!.id }, rootKey);
   });
 
   await t.test('images, a GPU that is not well, a worker that crashed, and whom it refuses', async (t) => {

@@ -50,7 +50,7 @@ function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointN
   return (
     <li className={`gpu ${state}${shade}${load ? ' loaded' : ''}`} title={told}>
       <span aria-hidden="true">{name}</span><small aria-hidden="true">{state === 'used' ? holder : state}</small>
-      {load && <small aria-hidden="true" className="number">{loadText({ ...load, temperatureCelsius: null, powerWatts: null })}</small>}
+      {load && <small aria-hidden="true">{loadText({ ...load, temperatureCelsius: null, powerWatts: null })}</small>}
       <span className="spoken">{told}</span>
     </li>
   );

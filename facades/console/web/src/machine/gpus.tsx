@@ -67,5 +67,7 @@ function Load({ load, memoryMib }: { load: GpuView['load']; memoryMib: number })
 
 /** The text says it; the bar is for the eye. */
 function Bar({ part, text }: { part: number; text: string }) {
-  return <>{text}<meter aria-hidden="true" value={part} /></>;
+  return (
+    <>{text}<svg className="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width={Math.min(part, 1) * 100} height="4" /></svg></>
+  );
 }
