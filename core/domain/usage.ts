@@ -24,6 +24,8 @@ export interface UsageQuery {
   dataCenterIds: string[];
   templateId: string;
   imageName: string;
+  /** Only so many groups by themselves, the others as one. Undefined: each by itself. */
+  top: number | undefined;
 }
 
 /** Usage of one period and one group. */
@@ -37,12 +39,23 @@ export interface UsageRecord {
   amountUsd: number;
   billedMs: number;
   diskGb: number;
+  /** All groups that are not among the top ones, together. */
+  others: boolean;
+}
+
+/** Sums of all records that were found, on whatever page they are. */
+export interface UsageTotals {
+  amountUsd: number;
+  billedMs: number;
+  groupCount: number;
 }
 
 /** Most periods of one answer (usage_service.proto). */
 export const PERIODS_MAX = 10_000;
 /** Most records of one answer, which must stay far from the largest message. */
 export const USAGE_RECORDS_MAX = 50_000;
+/** Most groups that stand by themselves beside the others (usage_service.proto). */
+const TOP_MAX = 100;
 /** Most pieces of spans that are summed up, which takes a second or two. */
 const PIECES_MAX = 500_000;
 /** How far back usage is summed up when nothing is said, in milliseconds. */
@@ -71,6 +84,7 @@ export function checkUsageQuery(query: UsageQuery): void {
     const apart = `more than ${PERIODS_MAX} periods of one ${query.bucket} apart`;
     throw invalid(`start_time and end_time are ${apart}; ask for less or for longer periods`);
   }
+  if (query.top !== undefined && !(query.top >= 1 && query.top <= TOP_MAX)) throw invalid(`top is ${query.top}, but must be from 1 to ${TOP_MAX}`);
   if (query.grouping === 'ENDPOINT' && query.kind !== 'WORKER') throw invalid('grouping ENDPOINT is for workers only');
 }
 

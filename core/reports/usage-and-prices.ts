@@ -2,10 +2,12 @@
 import { unauthorized } from '../domain/permission.ts';
 import type { Caller } from '../domain/permission.ts';
 import { checkPrices, checkUsageQuery, USAGE_SPAN_MS } from '../domain/usage.ts';
-import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
+import type { UsageQuery } from '../domain/usage.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { PageRequest } from '../store/page.ts';
 import type { Price } from '../store/price-store.ts';
 import type { Stores } from '../store/storage.ts';
+import type { UsageSums } from '../store/usage-store.ts';
 import type { UsageTurns } from './usage-turns.ts';
 
 /** What the use cases of usage and prices work with. */
@@ -18,17 +20,18 @@ export interface UsageContext extends Pick<Stores, 'prices'> {
 export type UsageRequest = Omit<UsageQuery, 'startMs' | 'endMs' | 'visibleEndpointIds'> & { startMs: number | undefined; endMs: number | undefined };
 
 /**
- * Sums up what an account used. By period, then by group. `only`: the endpoints whose workers a restricted key may see; empty = all.
+ * Sums up what an account used. By period, then by group, unless `page` says otherwise; default: all. `only`: the endpoints whose workers a restricted key
+ * may see; empty = all.
  * INVALID_REQUEST: the times are out of order or there are too many periods. RATE_LIMITED: the account asks too often at once.
  */
 export async function listUsage(
-  { usage, clock }: Omit<UsageContext, 'prices'>, accountId: string, request: UsageRequest, only: readonly string[],
-): Promise<UsageRecord[]> {
+  { usage, clock }: Omit<UsageContext, 'prices'>, accountId: string, request: UsageRequest, only: readonly string[], page?: PageRequest,
+): Promise<UsageSums> {
   const now = clock.nowMs();
   const query = { ...request, startMs: request.startMs ?? now - USAGE_SPAN_MS, endMs: request.endMs ?? now, visibleEndpointIds: only };
   checkUsageQuery(query);
-  if (only.length > 0 && query.kind !== 'WORKER') return [];
-  return usage.list(accountId, query);
+  if (only.length > 0 && query.kind !== 'WORKER') return { records: [], next: undefined, totals: { amountUsd: 0, billedMs: 0, groupCount: 0 } };
+  return usage.list(accountId, query, page);
 }
 
 /** Replaces prices. All or none. UNAUTHORIZED: not the operator. INVALID_REQUEST: a price is out of range or an item is named twice. */

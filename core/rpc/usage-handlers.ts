@@ -5,6 +5,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { UsageContext } from '../reports/usage-and-prices.ts';
 import { listUsage, setPrices } from '../reports/usage-and-prices.ts';
 import { namedAccount } from './own-account.ts';
+import { pageRequestOf, tokenOf } from './paging.ts';
 import { unary } from './unary.ts';
 import { usageToMessage, usageRequestFromMessage } from './usage-messages.ts';
 
@@ -14,8 +15,10 @@ export function usageHandlers(access: Access, context: UsageContext, logger: Log
     listUsage: unary(logger, async (request, apiKey) => {
       const { accountId, caller } = await namedAccount(access, apiKey, request.accountId);
       const usageRequest = usageRequestFromMessage(request);
-      const records = await listUsage(context, accountId, usageRequest, caller.endpointIds);
-      return { records: records.map((record) => usageToMessage(record, usageRequest.grouping)) };
+      const { pageSize, pageToken = '', view } = request;
+      const page = pageSize === undefined && pageToken === '' && !view ? undefined : pageRequestOf(request, 'time');
+      const { records, next, totals } = await listUsage(context, accountId, usageRequest, caller.endpointIds, page);
+      return { records: records.map((record) => usageToMessage(record, usageRequest.grouping)), nextPageToken: tokenOf(next, page), totals };
     }),
     listPrices: unary(logger, async (_request, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT' });

@@ -31,6 +31,7 @@ export function usageRequestFromMessage(request: ListUsageRequest): UsageRequest
     startMs: request.startTime?.getTime(),
     endMs: request.endTime?.getTime(),
     subjectId, endpointId, templateId, imageName, gpuTypeIds, dataCenterIds,
+    top: request.top,
   };
 }
 

@@ -36,6 +36,7 @@ export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
 /** What a list of them can be filtered by. Signs of trouble are those of problem-store.ts that one statement finds by indexes. */
 const FILTERS = {
   type: whereValue(endpoint.type, ['QB', 'LB']), compute: whereValue(endpoint.computeType, ['GPU', 'CPU']), paused: whereYes(sql`${endpoint.workersMax} = 0`),
+  template: whereValue(endpoint.templateId),
   trouble: whereWord({
     no_place: sql`EXISTS (SELECT FROM scale_decision d WHERE d.endpoint_id = ${endpoint.id} AND d.throttled > 0)`,
     crashed: sql`EXISTS (

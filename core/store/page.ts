@@ -5,6 +5,7 @@
 import { and, asc, desc, sql } from '../../drizzle/orm.ts';
 import type { Column, SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 import type { Database } from './database.ts';
 import { keptBy } from './list-filter.ts';
@@ -109,9 +110,13 @@ export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, {
 
 function sortOf({ createdAt, sorts = {} }: Listed, orderBy: string): Sort {
   const known: Readonly<Record<string, Sort>> = { created: byTime(createdAt), ...sorts };
-  const sort = Object.hasOwn(known, orderBy) ? known[orderBy] : undefined;
-  if (!sort) throw invalid(`order_by is ${JSON.stringify(orderBy.slice(0, 64))}, but this list is ordered by ${Object.keys(known).toSorted().join(', ')}`);
-  return sort;
+  return orderOf(orderBy, known);
+}
+
+/** What a word orders a list by, of all that it can be ordered by. INVALID_REQUEST: by nothing. */
+export function orderOf<Order>(orderBy: string, known: Readonly<Record<string, Order>>): Order {
+  if (Object.hasOwn(known, orderBy)) return known[orderBy]!;
+  throw invalid(`order_by is ${JSON.stringify(orderBy.slice(0, 64))}, but this list is ordered by ${Object.keys(known).toSorted().join(', ')}`);
 }
 
 /** What comes after an entry. */
@@ -119,9 +124,14 @@ function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefine
   if (!sort) return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
   const { value = '' } = after;
   // Whoever makes up a token is told so.
-  if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw invalid('page_token is none that a page of this list gave; leave it out to begin');
+  if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw noPlace();
   const last = sort.as === 'bigint' ? sql`${value}::text::bigint` : sql`${value}::text`;
   return isDescending ? sql`(${sort.of}, ${id}) < (${last}, ${after.id})` : sql`(${sort.of}, ${id}) > (${last}, ${after.id})`;
+}
+
+/** A page token that was made up. */
+export function noPlace(): DomainError {
+  return invalid('page_token is none that a page of this list gave; leave it out to begin');
 }
 
 /** The candidates that are on the page. At least one where there is any: an entry may be larger than a page. */

@@ -260,6 +260,7 @@ export interface ListView {
 export interface UsageRecordView {
   /** When the period begins, ISO 8601. */
   time: string;
+  /** Empty: all groups that have no record of their own, together. */
   group: string;
   /** For people. */
   name: string;
@@ -268,10 +269,18 @@ export interface UsageRecordView {
   billedMs: number;
 }
 
-/** Usage since a moment; periods without any are left out. */
+/** Groups of usage that a chart draws by themselves, those that cost most. */
+export const USAGE_TOP = 5;
+
+/** Usage in the course of a time, as charts draw it; periods without any are left out. */
 export interface UsageView {
   startMs: number;
   endMs: number;
+  /** In all. */
+  amount: number;
+  billedMs: number;
+  groupCount: number;
+  /** Of USAGE_TOP groups, and of all others together. */
   records: readonly UsageRecordView[];
 }
 

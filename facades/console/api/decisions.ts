@@ -2,24 +2,37 @@
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
+import type { CoreClient } from '../../core-client/core-client.ts';
+import type { CallOptions } from '../../core-client/service-calls.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import type { ConsoleParts } from '../console-parts.ts';
+import type { FeedSource } from '../live-feeds.ts';
 import { DECISIONS_PAGE } from '../views.ts';
 import type { DecisionView } from '../views.ts';
 import { optionsOf, pageAsked, textOf } from './list-query.ts';
+import type { PageAsked } from './list-query.ts';
 
 /** Adds the route. Query: `before`, the id of the last one that is shown, or 0, and list-query.ts without an order. */
 export function decisionRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
-  app.get('/console/api/endpoints/:id/decisions', { onRequest }, async (request): Promise<readonly DecisionView[]> => {
+  app.get('/console/api/endpoints/:id/decisions', { onRequest }, async (request) => {
     const { id: endpointId } = request.params as { id: string };
     if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
     const before = textOf(request, 'before');
     if (!/^\d{1,15}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a decision.');
-    const { view } = pageAsked(request);
-    const asked = { endpointId, pageSize: DECISIONS_PAGE, beforeId: Number(before), view };
-    const { decisions } = await core.endpoints.call((client) => client.listDecisions, asked, optionsOf(request));
-    return decisions.map(decisionView);
+    return listDecisions(core, { endpointId, beforeId: Number(before), view: pageAsked(request).view }, optionsOf(request));
   });
+}
+
+/** The feed of the latest of those that are looked for. */
+export function decisionsPage({ core }: ConsoleParts, apiKey: string, endpointId: string, view: PageAsked['view']): FeedSource {
+  return { read: (signal) => listDecisions(core, { endpointId, beforeId: 0, view }, { apiKey, repeatable: true, signal }) };
+}
+
+async function listDecisions(
+  core: CoreClient, asked: { endpointId: string; beforeId: number; view: PageAsked['view'] }, options: CallOptions,
+): Promise<readonly DecisionView[]> {
+  const { decisions } = await core.endpoints.call((client) => client.listDecisions, { ...asked, pageSize: DECISIONS_PAGE }, options);
+  return decisions.map(decisionView);
 }
 
 /** For the page. */

@@ -10,6 +10,10 @@ type Read = (request: FastifyRequest) => Promise<ListView>;
 /** Adds the routes. Query: list-query.ts; of the audit trail also `subject`, `account`, `from` and `until` (query-time.ts). */
 export function listRoutes(app: FastifyInstance, { core, clock }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   const lists: Readonly<Record<string, Read>> = {
+    endpoints: async (request) => {
+      const { endpoints, nextPageToken } = await core.endpoints.call((client) => client.listEndpoints, pageAsked(request), optionsOf(request));
+      return { rows: endpoints.map(({ id, name }) => ({ id, name })), next: nextPageToken };
+    },
     templates: async (request) => {
       const asked = { ...pageAsked(request), includePublic: false };
       const { templates, nextPageToken } = await core.templates.call((client) => client.listTemplates, asked, optionsOf(request));

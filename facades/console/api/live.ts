@@ -7,14 +7,16 @@ import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import { pageAsked, textOf } from './list-query.ts';
+import type { PageAsked } from './list-query.ts';
+import { decisionsPage } from './decisions.ts';
 import { endpointPage } from './endpoint-page.ts';
 import { ASKED, jobsPage } from './job-list.ts';
 import { jobPage } from './job-why.ts';
 import { machinePage } from './machine-page.ts';
 import { accountOverview, operatorOverview } from './overview.ts';
-import { podLog, podPage, workerLog } from './pods.ts';
+import { podLog, podPage, podsPage, workerLog } from './pods.ts';
 
-/** Endpoints or machines of a feed. */
+/** Endpoints, machines or pods of a feed. */
 const ROWS_MAX = 100;
 
 /** Letters of a machine's name that one may look for. */
@@ -28,7 +30,8 @@ interface Followed {
 
 /**
  * Adds the route. Query: `endpoint` and `job`, with the filters of its webhook calls; `endpoint` and `part` = `jobs`, with which of them (job-list.ts);
- * `endpoint` alone; `pod`; `machine`, its id or name; `pod` or `worker` and `part` = `log`; or none for the overview, of which a page is shown (list-query.ts).
+ * `endpoint` and `part` = `decisions`, with what is looked for in them; `endpoint` alone; `pod`; `machine`, its id or name; `pod` or `worker` and
+ * `part` = `log`; `part` = `pods` for their list; or none for the overview; of these two a page is shown (list-query.ts).
  */
 export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/live', { onRequest }, async (request, reply) => {
@@ -45,6 +48,10 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
   const part = textOf(request, 'part');
   if (part === 'log' && pod !== '') return { name: ['log', 'pod', pod], open: () => podLog(parts, apiKey, pod) };
   if (part === 'log' && worker !== '') return { name: ['log', 'worker', worker], open: () => workerLog(parts, apiKey, worker) };
+  if (part === 'pods') {
+    const asked = rowsAsked(request);
+    return { name: ['pods', asked], open: () => podsPage(parts, apiKey, request.caller.accountId, asked) };
+  }
   if (machine !== '') return { name: ['machine', machine], open: () => machinePage(parts, apiKey, machine) };
   if (pod !== '') return { name: ['pod', pod], open: () => podPage(parts, apiKey, pod) };
   if (job !== '') {
@@ -55,11 +62,21 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
     const asked = Object.fromEntries(ASKED.map((name) => [name, textOf(request, name)]));
     return { name: ['jobs', endpoint, asked], open: () => jobsPage(parts, apiKey, endpoint, asked) };
   }
+  if (endpoint !== '' && part === 'decisions') {
+    const { view } = pageAsked(request);
+    return { name: ['decisions', endpoint, view], open: () => decisionsPage(parts, apiKey, endpoint, view) };
+  }
   const operator = isOperator(request);
   if (endpoint !== '') return { name: ['endpoint', endpoint], open: () => endpointPage(parts, apiKey, operator, endpoint) };
+  const asked = rowsAsked(request);
+  return { name: ['overview', asked], open: () => (operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked)) };
+}
+
+/** Which page of a list, as many rows as a feed may have. */
+function rowsAsked(request: FastifyRequest): PageAsked {
   const asked = pageAsked(request);
   if (asked.pageSize > ROWS_MAX) throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);
-  return { name: ['overview', asked], open: () => (operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked)) };
+  return asked;
 }
 
 /** Whose page it is; empty: not of such a one. */

@@ -3,17 +3,25 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
+import type { CoreClient } from '../../core-client/core-client.ts';
+import type { CallOptions } from '../../core-client/service-calls.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { ListView } from '../views.ts';
 import type { LogTailView, PodView } from '../views-of-pods.ts';
 import { optionsOf, pageAsked } from './list-query.ts';
+import type { PageAsked } from './list-query.ts';
 
 /** Of a log that is shown, in bytes from its end. */
 const TAIL_BYTES = 64 * 1024;
 /** Pause between two reads of a log, in milliseconds. */
 const LOG_PACE_MS = 2_000;
+
+/** The feed of a page of the list. */
+export function podsPage({ core }: ConsoleParts, apiKey: string, accountId: string, page: PageAsked): FeedSource {
+  return { read: (signal) => listPods(core, page, accountId, { apiKey, repeatable: true, signal }) };
+}
 
 /** The feed of a pod. */
 export function podPage({ core, clock }: ConsoleParts, apiKey: string, id: string): FeedSource {
@@ -51,13 +59,15 @@ function tailOf(readLog: (signal: AbortSignal) => Promise<Uint8Array>): FeedSour
   return { read, paceMs: LOG_PACE_MS };
 }
 
-/** Adds the route of the list. */
+/** Adds the route of the list, as it is once. */
 export function podRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
-  app.get('/console/api/pods', { onRequest }, async (request): Promise<ListView> => {
-    const asked = { ...pageAsked(request), includeWorkers: false, endpointId: '', endpointIds: [] };
-    const { pods, nextPageToken } = await core.pods.call((client) => client.listPods, asked, optionsOf(request));
-    return { rows: pods.map((pod) => podRow(pod, request.caller.accountId)), next: nextPageToken };
-  });
+  app.get('/console/api/pods', { onRequest }, (request) => listPods(core, pageAsked(request), request.caller.accountId, optionsOf(request)));
+}
+
+async function listPods(core: CoreClient, page: PageAsked, accountId: string, options: CallOptions): Promise<ListView> {
+  const asked = { ...page, includeWorkers: false, endpointId: '', endpointIds: [] };
+  const { pods, nextPageToken } = await core.pods.call((client) => client.listPods, asked, options);
+  return { rows: pods.map((pod) => podRow(pod, accountId)), next: nextPageToken };
 }
 
 /** Whole lines, unless one is all that there is. */

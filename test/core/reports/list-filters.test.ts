@@ -44,6 +44,9 @@ t.test('endpoints: by type, what they run on, whether they are paused, and by si
     'type=QB': ['queue', 'paused'], 'type=LB': ['balanced'], 'compute=CPU': ['balanced'], 'compute=GPU': ['queue', 'paused'], 'paused=yes': ['paused'],
     'paused=no': ['queue', 'balanced'], 'trouble=no_place': ['queue'], 'trouble=webhooks': [], 'type=QB&paused=no': ['queue'],
   });
+  const [{ templateId }] = await sql<[{ templateId: string }]>`SELECT template_id AS "templateId" FROM endpoint WHERE id = ${paused}`;
+  t.same(await find({ template: templateId }), ['paused'], 'each has a template of its own');
+  t.same(await find({ template: 'another' }), []);
   const { machineId } = await core.joinAgent();
   await sql`INSERT INTO worker (id, endpoint_id, machine_id, state, version) VALUES ('crashed1', ${paused}, ${machineId}, 'UNHEALTHY', 0)`;
   t.same(await find({ trouble: 'crashed' }), ['paused']);
@@ -51,7 +54,7 @@ t.test('endpoints: by type, what they run on, whether they are paused, and by si
   for (const filters of refused) {
     t.match(await reasonOf(find(filters)), /^INVALID_REQUEST: filters has .* but that must be one of /, JSON.stringify(filters));
   }
-  t.match(await reasonOf(find({ constructor: 'x' })), /^INVALID_REQUEST: filters has "constructor", but .* by compute, paused, trouble, type/);
+  t.match(await reasonOf(find({ constructor: 'x' })), /^INVALID_REQUEST: filters has "constructor", but .* by compute, paused, template, trouble, type/);
 });
 
 t.test('templates, volumes, keys, accounts and machines', async (t) => {

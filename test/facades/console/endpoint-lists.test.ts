@@ -76,8 +76,26 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     await inspect(t, page, 'decisions, all of them');
     await sql`UPDATE scale_log SET actions = '[{"do":"DRAIN","workerId":"gone1"}]', limits = '[{"limit":"QUOTA","cut":1,"text":"the account has enough"}]'
       WHERE endpoint_id = ${id} AND reason = 'reason 7'`;
+    const asked: string[] = [];
+    page.on('request', (request) => { if (/\/api\/.*decisions/.test(request.url())) asked.push(request.url().replace(/^.*\/api/, '')); });
+    const decide = (reason: string) => sql`
+      INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+      VALUES (${id}, 1, 1, 0, ${reason}, '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
     await page.getByLabel('Search').fill('REASON 23');
     await waitFor('what is looked for in all of them', async () => await shown.count() === 3);
+    await decide('another one');
+    await decide('reason 232');
+    await waitFor('one that is new', async () => await shown.count() === 4);
+    t.equal(await shown.locator('p:first-of-type').first().textContent(), 'reason 232', 'it comes by itself');
+    await page.getByLabel('Search').fill('reason');
+    await page.getByText('reason 133', { exact: true }).waitFor();
+    t.equal(await shown.count(), 100, 'the latest of many');
+    await page.getByRole('button', { name: 'Show earlier ones' }).click();
+    await page.getByText('reason 33', { exact: true }).waitFor();
+    await decide('reason 233');
+    await page.getByText('reason 233', { exact: true }).waitFor();
+    t.equal(await shown.count(), 201, 'what is new pushes nothing out of what is found');
+    t.equal(asked.filter((url) => !url.startsWith('/live')).length, 1, 'only what was asked for by hand is asked for besides the feeds');
     await page.getByLabel('Search').fill('');
     await page.getByLabel('Cut by').selectOption('QUOTA');
     await waitFor('what a quota cut', async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7');

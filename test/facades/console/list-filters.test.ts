@@ -94,6 +94,23 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
     await inspect(t, page, 'registries');
   });
 
+  await t.test('a template that is changed: core tells which endpoints use it', async (t) => {
+    const page = await open(t);
+    const asked: string[] = [];
+    page.on('request', (request) => { if (/\/api\/(v1\/)?endpoints/.test(request.url())) asked.push(request.url().replace(/^.*\/api/, '')); });
+    await page.goto(`${system.url}/console/templates`);
+    const change = async (name: string, outlook: string): Promise<void> => {
+      await page.getByRole('button', { name: `Change ${name}` }).click();
+      await page.getByLabel('containerDiskInGb').fill('7');
+      await page.getByText(outlook).waitFor();
+      await page.keyboard.press('Escape');
+    };
+    await change('of workers', '3 endpoints get a new version: “queue”, “balanced”, “paused”.');
+    await change('of pods', 'No endpoint of this account uses it.');
+    t.equal(asked.length, 2, asked.join(' '));
+    t.ok(asked.every((url) => /^\/endpoints\?filter\.template=\w+&size=1000$/.test(url)), 'no others are asked for');
+  });
+
   await t.test('usage of one endpoint and one type of GPU', async (t) => {
     await endpointJobs(system, id).runSync({ mode: 'value', value: 1 });
     const page = await open(t);

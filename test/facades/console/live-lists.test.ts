@@ -1,5 +1,6 @@
 /** Lists that come by the live feed, in a real Chromium: the jobs of an endpoint as one chose them, asked for once and told as they change. */
 import t from 'tap';
+import postgres from 'postgres';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../../helpers/chromium.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
@@ -108,5 +109,88 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     t.equal(await page.getByRole('checkbox', { checked: true }).count(), 0, 'what was chosen before is forgotten');
     const fresh = await jobs.run({ mode: 'value', value: 4 });
     await page.getByRole('rowheader', { name: fresh }).waitFor();
+  });
+
+  // Pods have a place on a machine that never says what became of them.
+  const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  await sql`
+    INSERT INTO machine (id, name, cpu_slots, cpu_count, memory_mib, session_id, lease_expires_at)
+    VALUES ('silent123456', 'silent', 1000, 1000, 4000000, 'none', now() + interval '1 day')`;
+  const fields = { dockerStartCmd: ['sleep', '1000'], computeType: 'CPU', vcpuCount: 1 };
+
+  await t.test('pods come and change by themselves, as they were chosen; a dialog stays with its row', async (t) => {
+    const make = async (name: string): Promise<string> => {
+      const { json } = await system.request('POST', '/v1/pods', { ...fields, name });
+      t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
+      return json.id;
+    };
+    await make('first');
+    const page = await open(t);
+    const asked: string[] = [];
+    page.on('request', (request) => { if (/\/api\//.test(request.url())) asked.push(request.url().replace(/^.*\/api/, '')); });
+    const names = () => page.locator('tbody tr td:first-child').allTextContents();
+    const shows = (...wanted: string[]) => waitFor(`the pods to be ${wanted.join(', ')}`, async () => (await names()).join() === wanted.join());
+    await page.goto(`${system.url}/console/pods`);
+    await shows('first');
+    const second = await make('second');
+    await shows('second', 'first');
+    await page.getByRole('button', { name: 'Delete first' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Delete first?').waitFor();
+    await make('third');
+    await shows('third', 'second', 'first');
+    t.equal(await dialog.getByText('Delete first?').count(), 1, 'a row that comes before its own changes nothing in it');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: /^Name/ }).click();
+    await shows('first', 'second', 'third');
+    await page.getByLabel('Search').fill('SECOND');
+    await shows('second');
+    await system.request('PATCH', `/v1/pods/${second}`, { name: 'second of all' });
+    await shows('second of all');
+    await inspect(t, page, 'pods that come by themselves');
+    await page.getByLabel('Search').fill('');
+    await shows('first', 'second of all', 'third');
+    await page.getByLabel('State').selectOption('EXITED');
+    await page.getByText('None has that in it.').waitFor();
+    await sql`UPDATE pod SET state = 'EXITED', state_changed_at = now() WHERE id = ${second}`;
+    await shows('second of all');
+    t.equal(asked.filter((url) => url.startsWith('/pods')).length, 0, 'nothing is asked again and again');
+    const feeds = new Set(asked.filter((url) => url.startsWith('/live') && url.includes('part=pods')));
+    t.equal(feeds.size, 4, `a feed for each choice: ${[...feeds].join(' ')}`);
+    await page.goto(`${system.url}/console/pods?state=ASLEEP`);
+    await page.getByRole('alert').getByText(/must be one of/).waitFor();
+    await page.getByLabel('State').selectOption('EXITED');
+    await shows('second of all');
+  });
+
+  await t.test('the page of a list of pods that is shown is kept, and the rows before it until it is there', async (t) => {
+    await Promise.all(Array.from({ length: 51 }, async (_, place) => {
+      const { json } = await system.request('POST', '/v1/pods', { ...fields, name: `p${String(place).padStart(2, '0')}` });
+      t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
+    }));
+    const page = await open(t);
+    const names = () => page.locator('tbody tr td:first-child').allTextContents();
+    await page.goto(`${system.url}/console/pods`);
+    await page.getByRole('button', { name: /^Name/ }).click();
+    await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');
+    const held = Promise.withResolvers<void>();
+    await page.route(/part=pods&.*page=./, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('page 2').waitFor();
+    t.equal((await names()).length, 50, 'what was there stays until there is another');
+    held.resolve();
+    await waitFor('the second page', async () => (await names()).join() === 'p50');
+    const { json: last } = await system.request('POST', '/v1/pods', { ...fields, name: 'p99' });
+    await waitFor('what is new on it', async () => (await names()).join() === 'p50,p99');
+    await system.request('DELETE', `/v1/pods/${last.id}`);
+    await waitFor('what is gone', async () => (await names()).join() === 'p50');
+    for (const query of ['part=pods&size=101', 'part=pods&part=log']) {
+      const status = `fetch('/console/api/live?${query}', { headers: { 'x-console-page': '1' } }).then(({ status }) => status)`;
+      t.equal(await page.evaluate(status), 400, query);
+    }
   });
 });

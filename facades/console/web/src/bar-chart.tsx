@@ -1,22 +1,25 @@
 /** Sums by period as stacked bars: the largest groups by colours and the others together, told in a legend too, never by colour alone. */
 import type { UsageRecordView } from '../../views.ts';
+import { count } from './words.ts';
 
-/** Groups with a colour of their own. */
-const SHOWN = 5;
 const WIDTH = 800;
 const HEIGHT = 180;
 
-/** The chart. `periods`: when each begins, also those without any. `names`: the groups, the largest first. `text` says a value for people. */
-export function BarChart({ records, periods, names, of, text, label, bucket }: {
-  records: readonly UsageRecordView[]; periods: readonly string[]; names: readonly string[]; of: (record: UsageRecordView) => number;
-  text: (value: number) => string; label: string; bucket: string;
+/**
+ * The chart. `periods`: when each begins, also those without any. `groups`: the largest first, and under no id all others together; `groupCount`: those among
+ * them. `text` says a value for people.
+ */
+export function BarChart({ records, periods, groups, groupCount, of, text, label, bucket }: {
+  records: readonly UsageRecordView[]; periods: readonly string[]; groups: readonly (readonly [group: string, name: string])[]; groupCount: number;
+  of: (record: UsageRecordView) => number; text: (value: number) => string; label: string; bucket: string;
 }) {
-  const shown = names.length > SHOWN + 1 ? [...names.slice(0, SHOWN), ''] : names;
-  const placeOf = new Map(shown.map((name, place) => [name, place]));
-  const stacks = new Map(periods.map((time) => [time, shown.map(() => 0)]));
+  const rest = groupCount - groups.length + 1;
+  const names = groups.map(([group, name]) => (group === '' ? `${count(rest)} ${rest === 1 ? 'other' : 'others'}` : name));
+  const placeOf = new Map(groups.map(([group], place) => [group, place]));
+  const stacks = new Map(periods.map((time) => [time, groups.map(() => 0)]));
   for (const each of records) {
     const stack = stacks.get(each.time);
-    if (stack) stack[placeOf.get(each.name) ?? shown.length - 1]! += of(each);
+    if (stack) stack[placeOf.get(each.group)!]! += of(each);
   }
   const most = Math.max(...[...stacks.values()].map((stack) => stack.reduce((sum, value) => sum + value, 0)), Number.MIN_VALUE);
   const step = WIDTH / periods.length;
@@ -37,7 +40,7 @@ export function BarChart({ records, periods, names, of, text, label, bucket }: {
               top -= height;
               return (
                 <rect key={`${time} ${place}`} className={`bar-${place}`} x={index * step + step * .12} width={step * .76} y={top} height={height}>
-                  <title>{`${periodText(time, bucket)} ${shown[place] || 'all others'}: ${text(value)}`}</title>
+                  <title>{`${periodText(time, bucket)} ${names[place]}: ${text(value)}`}</title>
                 </rect>
               );
             });
@@ -48,9 +51,7 @@ export function BarChart({ records, periods, names, of, text, label, bucket }: {
         {[0, Math.floor((periods.length - 1) / 2), periods.length - 1].map((at, place) => <span key={place}>{periodText(periods[at]!, bucket)}</span>)}
       </div>
       <figcaption>
-        {shown.map((name, place) => (
-          <span key={name} title={name}><i className={`bar-${place}`} aria-hidden="true" /> {name || `${names.length - SHOWN} others`}</span>
-        ))}
+        {names.map((name, place) => <span key={place} title={name}><i className={`bar-${place}`} aria-hidden="true" /> {name}</span>)}
       </figcaption>
     </figure>
   );

@@ -1,12 +1,13 @@
 /** Changing a template, a network volume or a pod: its settings as they are, what is changed, and what that will do. */
 import { useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { FieldView } from '../../views.ts';
+import type { FieldView, ListView } from '../../views.ts';
 import { ask } from './api.ts';
 import { FORMS } from './create.tsx';
 import { DialogForm } from './dialog.tsx';
 import { Field } from './fields.tsx';
 import { Failed, Loading } from './parts.tsx';
+import { count } from './words.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -15,8 +16,9 @@ export type Editable = 'template' | 'volume' | 'pod';
 
 /** Settings of a pod that do not begin it anew. */
 const KEPT = ['name', 'locked'];
-/** Endpoints that are named. */
+/** Endpoints that are named, and those that are counted. */
 const NAMED_MAX = 5;
+const COUNTED_MAX = 1_000;
 
 /** The form in its dialog. `shown`: the console's list of it. */
 export function Edit({ kind, id, name, shown, onClose }: { kind: Editable; id: string; name: string; shown: string; onClose: () => void }) {
@@ -77,16 +79,15 @@ function Outlook({ kind, id, names, fields, before }: {
 }
 
 function OfTemplate({ id, isNoticed }: { id: string; isNoticed: boolean }) {
-  const { data } = useQuery({
-    queryKey: ['uses', id], queryFn: () => ask<{ id: string; name: string; templateId: string }[]>('GET', '/api/v1/endpoints'), enabled: isNoticed,
-  });
+  const asked = new URLSearchParams({ 'filter.template': id, size: String(COUNTED_MAX) });
+  const { data } = useQuery({ queryKey: ['uses', id], queryFn: () => ask<ListView>('GET', `/api/endpoints?${asked}`), enabled: isNoticed });
   if (!isNoticed) return 'No worker is replaced.';
   if (!data) return 'Workers of the endpoints that use it are replaced.';
-  const users = data.filter(({ templateId }) => templateId === id);
+  const { rows: users, next } = data;
   if (users.length === 0) return 'No endpoint of this account uses it.';
   const told = users.slice(0, NAMED_MAX).map(({ name }) => `“${name}”`).join(', ');
-  const more = users.length > NAMED_MAX ? ` and ${users.length - NAMED_MAX} more` : '';
-  const whose = users.length === 1 ? `The endpoint ${told} gets` : `${users.length} endpoints get`;
+  const more = users.length <= NAMED_MAX ? '' : ` and ${next === '' ? '' : 'over '}${count(users.length - NAMED_MAX)} more`;
+  const whose = users.length === 1 ? `The endpoint ${told} gets` : `${next === '' ? '' : 'Over '}${count(users.length)} endpoints get`;
   const which = users.length === 1 ? '' : `: ${told}${more}`;
   return `${whose} a new version${which}. Its workers finish what they hold, and others take their place.`;
 }

@@ -4,10 +4,12 @@ import { Failed } from './parts.tsx';
 import { TimeFields } from './time-fields.tsx';
 import type { Listing } from './use-listing.ts';
 
-/** Looking for something. */
-export function Search({ listing, isWhole = false, children }: { listing: Listing; isWhole?: boolean | undefined; children?: ReactNode }) {
+/** Looking for something. `isPlain`: above what it is looked for in, not in its panel. */
+export function Search({ listing, isWhole = false, isPlain = false, children }: {
+  listing: Listing; isWhole?: boolean | undefined; isPlain?: boolean; children?: ReactNode;
+}) {
   return (
-    <div className="tools">
+    <div className={isPlain ? 'tools plain' : 'tools'}>
       {!isWhole && <><label htmlFor="search">Search</label>
         <input id="search" type="search" maxLength={200} value={listing.search} onChange={({ target }) => listing.look(target.value)} /></>}
       {children}

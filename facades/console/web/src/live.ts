@@ -58,9 +58,10 @@ function useSessionCheck(ended: ApiError | undefined): void {
   }, [ended, endedLongAgo, queries]);
 }
 
-/** Both are of the overview, of the jobs of the same endpoint, or of the same job. */
+/** Both are of the overview, of pods, of the same part of the same endpoint, or of the same job. */
 function isSamePage(before: string, after: string): boolean {
   const isOverview = (query: string): boolean => query.startsWith('?search=');
+  if (/^\?part=pods&/.test(before)) return /^\?part=pods&/.test(after);
   const partOf = (query: string): string => ['endpoint', 'job', 'part'].map((name) => new URLSearchParams(query).get(name)).join();
   return before === after || isOverview(before) && isOverview(after) || /^\?endpoint=/.test(after) && partOf(before) === partOf(after);
 }

@@ -1,12 +1,14 @@
 /** A new key: what it may do, and the key itself, which is shown once. */
 import { useState } from 'react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useDebounce } from 'use-debounce';
 import type { ListView, NewKeyView } from '../../views.ts';
 import { ask } from './api.ts';
 import { Copy } from './copy.tsx';
 import { Dialog, DialogForm } from './dialog.tsx';
+import { Overdue } from './parts.tsx';
 import { useIsOperator } from './session.tsx';
-import { count } from './words.ts';
+import { PAUSE_MS } from './use-listing.ts';
 
 const SCOPES: Readonly<Record<string, string>> = {
   ALL: 'everything in its account', READ_ONLY: 'read everything, change nothing', RESTRICTED: 'what is chosen below', AGENT: 'join one machine',
@@ -22,19 +24,26 @@ interface Wanted {
   accountId: string;
   management: string;
   jobs: string;
-  endpointIds: readonly string[];
+  endpoints: readonly Offered[];
+}
+
+/** An endpoint that can be chosen. */
+interface Offered {
+  id: string;
+  name: string;
 }
 
 /** The form in its dialog, then the key. `scope`: what it begins with. */
 export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: () => void }) {
-  const [wanted, setWanted] = useState<Wanted>({ name: '', scope, accountId: '', management: 'READ', jobs: 'READ', endpointIds: [] });
+  const [wanted, setWanted] = useState<Wanted>({ name: '', scope, accountId: '', management: 'READ', jobs: 'READ', endpoints: [] });
   const [made, setMade] = useState<NewKeyView>();
   const queries = useQueryClient();
   const isOperator = useIsOperator();
   const set = (part: Partial<Wanted>): void => setWanted({ ...wanted, ...part });
   if (made) return <Secret wanted={wanted} made={made} onClose={onClose} />;
   const make = async (): Promise<void> => {
-    const { name, management, jobs, accountId, endpointIds } = wanted;
+    const { name, management, jobs, accountId } = wanted;
+    const endpointIds = wanted.endpoints.map(({ id }) => id);
     const restricted = wanted.scope === 'RESTRICTED' ? { management, jobs } : {};
     setMade(await ask<NewKeyView>('POST', '/api/keys', {
       name, scope: wanted.scope, ...restricted, ...(wanted.scope === 'AGENT' ? {} : { accountId, endpointIds }),
@@ -60,7 +69,7 @@ export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: ()
           <Choose id="key-jobs" label="With jobs" value={wanted.jobs} choices={PERMISSIONS} onChange={(jobs) => set({ jobs })} />
         </>}
       </div>
-      {!isOperator && wanted.scope !== 'AGENT' && <Endpoints chosen={wanted.endpointIds} onChange={(endpointIds) => set({ endpointIds })} />}
+      {!isOperator && wanted.scope !== 'AGENT' && <Endpoints chosen={wanted.endpoints} onChange={(endpoints) => set({ endpoints })} />}
     </DialogForm>
   );
 }
@@ -84,29 +93,37 @@ function Account({ value, onChange }: { value: string; onChange: (id: string) =>
   return <Choose id="key-account" label="Account" value={value} choices={[['', 'choose …'], ...choices]} onChange={onChange} />;
 }
 
-function Endpoints({ chosen, onChange }: { chosen: readonly string[]; onChange: (ids: readonly string[]) => void }) {
-  const { data = [] } = useQuery({ queryKey: ['choices', 'endpoints'], queryFn: () => ask<{ id: string; name: string }[]>('GET', '/api/v1/endpoints') });
+/** All that are chosen, and of the others those that core finds. */
+function Endpoints({ chosen, onChange }: { chosen: readonly Offered[]; onChange: (endpoints: readonly Offered[]) => void }) {
   const [search, setSearch] = useState('');
-  if (data.length === 0) return null;
-  const wanted = search.trim().toLowerCase();
-  const isChosen = ({ id }: { id: string }): boolean => chosen.includes(id);
-  const fitting = data.filter((one) => !isChosen(one) && `${one.name} ${one.id}`.toLowerCase().includes(wanted));
+  const [settled] = useDebounce(search.trim(), PAUSE_MS);
+  const asked = new URLSearchParams({ search: settled, size: String(OFFERED_MAX) });
+  const { data, failureReason, isPlaceholderData } = useQuery({
+    queryKey: ['choices', 'endpoints', settled], queryFn: () => ask<ListView>('GET', `/api/endpoints?${asked}`), placeholderData: keepPreviousData,
+  });
+  if (!data) return null;
+  const isSought = search !== '' || settled !== '' || isPlaceholderData;
+  const others = data.rows.map(({ id, name }) => ({ id: String(id), name: String(name) })).filter((one) => !chosen.some(({ id }) => id === one.id));
+  if (data.rows.length === 0 && chosen.length === 0 && !isSought) return null;
   return (
     <fieldset className="choose">
       <legend>Only for these endpoints; none chosen: for all</legend>
-      {data.length > OFFERED_MAX && (
-        <input type="search" aria-label="Find an endpoint" placeholder="find an endpoint" value={search} onChange={({ target }) => setSearch(target.value)} />
+      {(isSought || data.next !== '') && (
+        <input type="search" aria-label="Find an endpoint" placeholder="find an endpoint" maxLength={200} value={search}
+          onChange={({ target }) => setSearch(target.value)} />
       )}
-      {[...data.filter(isChosen), ...fitting.slice(0, OFFERED_MAX)].map(({ id, name }) => (
-        <label key={id}>
+      <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />
+      {[...chosen, ...others].map((one) => (
+        <label key={one.id}>
           <input
-            type="checkbox" checked={chosen.includes(id)}
-            onChange={({ target }) => onChange(target.checked ? [...chosen, id] : chosen.filter((other) => other !== id))}
+            type="checkbox" checked={chosen.some(({ id }) => id === one.id)}
+            onChange={({ target }) => onChange(target.checked ? [...chosen, one] : chosen.filter(({ id }) => id !== one.id))}
           />
-          {name} <code className="id">{id}</code>
+          {one.name} <code className="id">{one.id}</code>
         </label>
       ))}
-      {fitting.length > OFFERED_MAX && <p className="hint">and {count(fitting.length - OFFERED_MAX)} more: search for them</p>}
+      {data.rows.length === 0 && isSought && !isPlaceholderData && <p className="hint">No endpoint has that in it.</p>}
+      {data.next !== '' && <p className="hint">There are more: search for them.</p>}
     </fieldset>
   );
 }

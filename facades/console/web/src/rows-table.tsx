@@ -46,7 +46,9 @@ interface RowsTableProps {
 export function RowsTable({ rows, isOld, columns, name, listing, orders, page, actions }: RowsTableProps) {
   const described = useMemo(() => columns.map((column) => ({ id: column, accessorFn: (row: Row) => shown(column, row[column]) })), [columns]);
   const data = useMemo(() => [...rows], [rows]);
-  const table = useTable({ features: FEATURES, columns: described, data });
+  // A dialog that is open in a row stays that of its row when others come and go.
+  const getRowId = (row: Row, place: number): string => String(row['id'] ?? place);
+  const table = useTable({ features: FEATURES, columns: described, data, getRowId });
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={`${name}, scrolls sideways`} aria-busy={isOld}>
       <table className="rows">

@@ -4,7 +4,7 @@ import { useDebounce } from 'use-debounce';
 import { useAddress } from './use-address.ts';
 
 /** So long without a letter is a pause, in milliseconds: longer than between two letters, shorter than one notices. */
-const PAUSE_MS = 250;
+export const PAUSE_MS = 250;
 
 /** How a list is shown, and what changes that. */
 export interface Listing {

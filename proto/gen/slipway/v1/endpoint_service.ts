@@ -76,8 +76,8 @@ export interface ListEndpointsRequest {
     | undefined;
   /**
    * Searches id and name. Ordered by `created`, `name`, `type`, `workers_min` or `workers_max`. Filtered by `type` (QB, LB), `compute` (GPU, CPU), `paused`
-   * (yes: workers_max is 0; no) and `trouble` (no_place: workers found none at the last decision; crashed: workers that are still there did; webhooks: calls
-   * were given up within the last hour). Absent: all, in its own order.
+   * (yes: workers_max is 0; no), `template` (its id) and `trouble` (no_place: workers found none at the last decision; crashed: workers that are still there
+   * did; webhooks: calls were given up within the last hour). Absent: all, in its own order.
    */
   view?: ListView | undefined;
 }

@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { ListView } from "./list_view.ts";
 
 /** What was used. */
 export const UsageKind = {
@@ -121,7 +122,29 @@ export interface ListUsageRequest {
   /** Only what ran this image. Empty: all. */
   imageName: string;
   /** With the root key: only this account; empty: all. Otherwise empty or the caller's own. */
-  accountId?: string | undefined;
+  accountId?:
+    | string
+    | undefined;
+  /** Most records of a page, 1 to 1,000. Absent, with neither a token nor a view: all records. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before, of the same request with the same times: name both, or what still goes on has grown meanwhile. Empty: the first page. */
+  pageToken?:
+    | string
+    | undefined;
+  /**
+   * Searched in the id and the name of the group; ordered by `time`, `name` (the id, for one without), `billed_ms`
+   * or `amount`, to a millionth of a dollar. Filtered by nothing: what usage is narrowed to stands above. Absent: all records, by period, then by group.
+   */
+  view?:
+    | ListView
+    | undefined;
+  /**
+   * Only so many groups by themselves, at most 100: those that cost most in all, then those of the most time; the others are summed up as one, for a chart that
+   * draws no more. Absent: each group by itself.
+   */
+  top?: number | undefined;
 }
 
 /** Usage of one period and one group. Periods without usage are left out. */
@@ -146,12 +169,28 @@ export interface UsageRecord {
   accountId: string;
   /** Name of the endpoint or account that usage is grouped by. Empty for one that is gone, and for other groupings. */
   groupName: string;
+  /** All groups that are not among the `top` ones, together: no id is set. */
+  others: boolean;
+}
+
+/** Sums of all records that were found, on whatever page they are. */
+export interface UsageTotals {
+  /** US dollars. */
+  amountUsd: number;
+  /** Milliseconds, each worker, pod or volume counted for itself. */
+  billedMs: number;
+  /** Groups, those that `top` leaves out among them. */
+  groupCount: number;
 }
 
 /** The sums. */
 export interface ListUsageResponse {
-  /** By period, then by group. */
+  /** By period, then by group, unless the view says otherwise. */
   records: UsageRecord[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
+  /** Of all pages. */
+  totals: UsageTotals | undefined;
 }
 
 /** All prices. */
@@ -196,6 +235,10 @@ function createBaseListUsageRequest(): ListUsageRequest {
     templateId: "",
     imageName: "",
     accountId: undefined,
+    pageSize: undefined,
+    pageToken: undefined,
+    view: undefined,
+    top: undefined,
   };
 }
 
@@ -236,6 +279,18 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
     }
     if (message.accountId !== undefined) {
       writer.uint32(98).string(message.accountId);
+    }
+    if (message.pageSize !== undefined) {
+      writer.uint32(104).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(114).string(message.pageToken);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(122).fork()).join();
+    }
+    if (message.top !== undefined) {
+      writer.uint32(128).int32(message.top);
     }
     return writer;
   },
@@ -349,6 +404,38 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
             message.accountId = reader.string();
             continue;
           }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.top = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -378,6 +465,10 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
     message.templateId = object.templateId ?? "";
     message.imageName = object.imageName ?? "";
     message.accountId = object.accountId ?? undefined;
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
+    message.top = object.top ?? undefined;
     return message;
   },
 };
@@ -393,6 +484,7 @@ function createBaseUsageRecord(): UsageRecord {
     gpuTypeId: "",
     accountId: "",
     groupName: "",
+    others: false,
   };
 }
 
@@ -424,6 +516,9 @@ export const UsageRecord: MessageFns<UsageRecord> = {
     }
     if (message.groupName !== "") {
       writer.uint32(74).string(message.groupName);
+    }
+    if (message.others !== false) {
+      writer.uint32(80).bool(message.others);
     }
     return writer;
   },
@@ -513,6 +608,14 @@ export const UsageRecord: MessageFns<UsageRecord> = {
             message.groupName = reader.string();
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.others = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -539,18 +642,104 @@ export const UsageRecord: MessageFns<UsageRecord> = {
     message.gpuTypeId = object.gpuTypeId ?? "";
     message.accountId = object.accountId ?? "";
     message.groupName = object.groupName ?? "";
+    message.others = object.others ?? false;
+    return message;
+  },
+};
+
+function createBaseUsageTotals(): UsageTotals {
+  return { amountUsd: 0, billedMs: 0, groupCount: 0 };
+}
+
+export const UsageTotals: MessageFns<UsageTotals> = {
+  encode(message: UsageTotals, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.amountUsd !== 0) {
+      writer.uint32(9).double(message.amountUsd);
+    }
+    if (message.billedMs !== 0) {
+      writer.uint32(16).int64(message.billedMs);
+    }
+    if (message.groupCount !== 0) {
+      writer.uint32(24).int32(message.groupCount);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UsageTotals {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUsageTotals();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 9) {
+              break;
+            }
+
+            message.amountUsd = reader.double();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.billedMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.groupCount = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UsageTotals>): UsageTotals {
+    return UsageTotals.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UsageTotals>): UsageTotals {
+    const message = createBaseUsageTotals();
+    message.amountUsd = object.amountUsd ?? 0;
+    message.billedMs = object.billedMs ?? 0;
+    message.groupCount = object.groupCount ?? 0;
     return message;
   },
 };
 
 function createBaseListUsageResponse(): ListUsageResponse {
-  return { records: [] };
+  return { records: [], nextPageToken: "", totals: undefined };
 }
 
 export const ListUsageResponse: MessageFns<ListUsageResponse> = {
   encode(message: ListUsageResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.records) {
       UsageRecord.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message.totals !== undefined) {
+      UsageTotals.encode(message.totals, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -576,6 +765,22 @@ export const ListUsageResponse: MessageFns<ListUsageResponse> = {
             message.records.push(UsageRecord.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.totals = UsageTotals.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -594,6 +799,10 @@ export const ListUsageResponse: MessageFns<ListUsageResponse> = {
   fromPartial(object: DeepPartial<ListUsageResponse>): ListUsageResponse {
     const message = createBaseListUsageResponse();
     message.records = object.records?.map((e) => UsageRecord.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.totals = (object.totals !== undefined && object.totals !== null)
+      ? UsageTotals.fromPartial(object.totals)
+      : undefined;
     return message;
   },
 };
@@ -869,7 +1078,7 @@ export type UsageServiceService = typeof UsageServiceService;
 export const UsageServiceService = {
   /**
    * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
-   * answer would have over 50,000 records. RESOURCE_EXHAUSTED: the account has four sums under way.
+   * answer would have over 50,000 records and no page of them was asked for. RESOURCE_EXHAUSTED: the account has four sums under way.
    */
   listUsage: {
     path: "/slipway.v1.UsageService/ListUsage" as const,
@@ -905,7 +1114,7 @@ export const UsageServiceService = {
 export interface UsageServiceServer extends UntypedServiceImplementation {
   /**
    * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
-   * answer would have over 50,000 records. RESOURCE_EXHAUSTED: the account has four sums under way.
+   * answer would have over 50,000 records and no page of them was asked for. RESOURCE_EXHAUSTED: the account has four sums under way.
    */
   listUsage: handleUnaryCall<ListUsageRequest, ListUsageResponse>;
   /** Reads the price table. */
@@ -917,7 +1126,7 @@ export interface UsageServiceServer extends UntypedServiceImplementation {
 export interface UsageServiceClient extends Client {
   /**
    * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
-   * answer would have over 50,000 records. RESOURCE_EXHAUSTED: the account has four sums under way.
+   * answer would have over 50,000 records and no page of them was asked for. RESOURCE_EXHAUSTED: the account has four sums under way.
    */
   listUsage(
     request: ListUsageRequest,

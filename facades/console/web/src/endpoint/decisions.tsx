@@ -1,13 +1,13 @@
 /** What the scaler decided and why: what changed something, or gave another reason than before. */
 import { useRef, useState } from 'react';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { DECISIONS_PAGE } from '../../../views.ts';
 import type { DecisionView, EndpointView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { Chart } from '../chart.tsx';
 import { Filters, namesOf, Search, YES_NO } from '../listing-parts.tsx';
 import type { Filter } from '../listing-parts.tsx';
-import { Badge, Empty, Failed, Loading, Overdue, Panel } from '../parts.tsx';
+import { useLive } from '../live.ts';
+import { Away, Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
 import { useListing } from '../use-listing.ts';
 import { moment, span, unbroken } from '../words.ts';
 
@@ -22,13 +22,11 @@ const FILTERS: readonly Filter[] = [
     ],
   },
 ];
-/** Those that are looked for are read anew so often, in milliseconds. */
-const LOOK_MS = 10_000;
 
 /** The part. */
 export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: EndpointView }) {
   const listing = useListing({}, namesOf(FILTERS));
-  const { decisions, hasMore, failure, showEarlier } = useDecisions(row.id, latest);
+  const { decisions, ...earlier } = useDecisions(row.id, latest);
   const oldFirst = decisions.toReversed();
   const there = row.workers.idle + row.workers.running + row.workers.initializing;
   if (decisions.length === 0) return <Panel title="Decisions"><Empty title="Nothing was decided in the last seven days." /></Panel>;
@@ -43,69 +41,69 @@ export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: E
       </Panel>
       <Panel title="Decisions, latest first">
         <Search listing={listing}><Filters listing={listing} filters={FILTERS} /></Search>
-        {listing.isNarrowed ? <Found id={row.id} query={listing.query} /> : (
-          <>
-            <List decisions={decisions} />
-            {failure !== undefined ? <Failed error={failure} again={showEarlier} /> : hasMore && <Earlier show={showEarlier} />}
-          </>
-        )}
+        {listing.isNarrowed ? <Found id={row.id} query={listing.query} /> : <List decisions={decisions} {...earlier} />}
       </Panel>
     </>
   );
 }
 
-function List({ decisions }: { decisions: readonly DecisionView[] }) {
-  return (
-    <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
-      {decisions.map((decision) => <Decision key={decision.id} decision={decision} />)}
-    </ol>
-  );
-}
-
-function Earlier({ show, isBusy = false }: { show: () => void; isBusy?: boolean }) {
-  return <div className="more"><button type="button" disabled={isBusy} onClick={show}>Show earlier ones</button></div>;
-}
-
-/** Those of all that are kept which are looked for. */
-function Found({ id, query }: { id: string; query: string }) {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, failureReason, isPlaceholderData } = useInfiniteQuery({
-    queryKey: ['decisions', id, query], initialPageParam: 0, placeholderData: keepPreviousData, refetchInterval: LOOK_MS,
-    queryFn: ({ pageParam }) => ask<DecisionView[]>('GET', `/api/endpoints/${id}/decisions?before=${pageParam}&${query}`),
-    getNextPageParam: (page) => (page.length < DECISIONS_PAGE ? undefined : page.at(-1)!.id),
-  });
-  if (error) return <Failed error={error} again={() => void refetch()} />;
-  if (!data) return <Loading />;
-  const decisions = data.pages.flat();
+function List({ decisions, hasMore, failure, showEarlier }: ReturnType<typeof useDecisions>) {
   return (
     <>
-      <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />
-      {decisions.length === 0 ? <Empty title="None has that in it." /> : <List decisions={decisions} />}
-      {hasNextPage && <Earlier show={() => void fetchNextPage()} isBusy={isFetchingNextPage} />}
+      <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
+        {decisions.map((decision) => <Decision key={decision.id} decision={decision} />)}
+      </ol>
+      {failure !== undefined ? <Failed error={failure} again={showEarlier} />
+        : hasMore && <div className="more"><button type="button" onClick={showEarlier}>Show earlier ones</button></div>}
     </>
   );
 }
 
-/** The latest as they come, and those before them that were asked for. */
-function useDecisions(id: string, latest: readonly DecisionView[]) {
-  const kept = useRef<readonly DecisionView[]>([]);
-  const hasMore = useRef(latest.length >= DECISIONS_PAGE);
+/** Those of all that are kept which are looked for. */
+function Found({ id, query }: { id: string; query: string }) {
+  const { view, isOld, away, ended } = useLive<readonly DecisionView[]>(`?${new URLSearchParams({ endpoint: id, part: 'decisions' })}&${query}`);
+  // What was looked for before is shown until there is something else.
+  const shown = useRef(query);
+  if (!isOld) shown.current = query;
+  return (
+    <>
+      {view && <Away text={away} />}
+      {ended ? <Failed error={ended} /> : !view ? <Loading away={away} /> : (
+        <div aria-busy={isOld}><FoundList id={id} query={shown.current} latest={view} /></div>
+      )}
+    </>
+  );
+}
+
+function FoundList({ id, query, latest }: { id: string; query: string; latest: readonly DecisionView[] }) {
+  const found = useDecisions(id, latest, query);
+  return found.decisions.length === 0 ? <Empty title="None has that in it." /> : <List {...found} />;
+}
+
+/** The latest as they come, and those before them that were asked for. `query`: what is looked for. */
+function useDecisions(id: string, latest: readonly DecisionView[], query = '') {
+  const kept = useRef({ query, decisions: latest, hasMore: latest.length >= DECISIONS_PAGE });
   const [failure, setFailure] = useState<unknown>();
   const [, setShown] = useState(0);
   const oldest = latest.at(-1)?.id ?? 0;
+  const before = kept.current;
   // What has gone by unseen since, as while the tab was hidden, would be a gap: then all begins anew.
-  const isGap = (kept.current[0]?.id ?? oldest) < oldest;
-  if (isGap) hasMore.current = true;
-  kept.current = isGap ? latest : [...latest, ...kept.current.filter((decision) => decision.id < oldest)];
+  const isGap = (before.decisions[0]?.id ?? oldest) < oldest;
+  kept.current = before.query !== query || isGap ? { query, decisions: latest, hasMore: latest.length >= DECISIONS_PAGE }
+    : { ...before, decisions: [...latest, ...before.decisions.filter((decision) => decision.id < oldest)] };
   const showEarlier = (): void => {
-    ask<DecisionView[]>('GET', `/api/endpoints/${id}/decisions?before=${kept.current.at(-1)!.id}`).then((earlier) => {
-      const last = kept.current.at(-1)!.id;
-      kept.current = [...kept.current, ...earlier.filter((decision) => decision.id < last)];
-      hasMore.current = earlier.length >= DECISIONS_PAGE;
+    ask<DecisionView[]>('GET', `/api/endpoints/${id}/decisions?before=${kept.current.decisions.at(-1)!.id}&${query}`).then((earlier) => {
+      const { decisions } = kept.current;
+      // Something else is looked for meanwhile.
+      if (kept.current.query !== query) return;
+      const last = decisions.at(-1)!.id;
+      kept.current = { query, decisions: [...decisions, ...earlier.filter((decision) => decision.id < last)], hasMore: earlier.length >= DECISIONS_PAGE };
       setFailure(undefined);
-      setShown(kept.current.length);
+      setShown(kept.current.decisions.length);
     }, setFailure);
   };
-  return { decisions: kept.current, hasMore: hasMore.current, failure, showEarlier };
+  const { decisions, hasMore } = kept.current;
+  return { decisions, hasMore, failure, showEarlier };
 }
 
 function Decision({ decision }: { decision: DecisionView }) {

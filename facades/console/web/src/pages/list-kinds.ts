@@ -23,8 +23,8 @@ export interface Kind {
   command?: string;
   /** Where each has a page of its own, by its id. */
   page?: string;
-  /** What it does changes by itself: so often it is read anew, in milliseconds. */
-  paceMs?: number;
+  /** It comes and changes by itself, by this part of the live feed. Default: it is as it was when it was asked for. */
+  live?: 'pods';
   /** The form that makes one; what has a form can be changed or deleted too. */
   form?: 'template' | 'volume' | 'registry' | 'pod' | 'key' | 'account' | 'price';
 }
@@ -49,7 +49,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       name: 'filter.state', text: 'State',
       choices: [['STARTING', 'starting'], ['RUNNING', 'running'], ['EXITED', 'exited'], ['FAILED', 'failed']],
     }],
-    form: 'pod', page: '/pods', paceMs: 3_000, empty: 'Pods are processes that go on running.', command: 'npx slipway pods create --help',
+    form: 'pod', page: '/pods', live: 'pods', empty: 'Pods are processes that go on running.', command: 'npx slipway pods create --help',
   },
   volumes: {
     title: 'Network volumes', path: '/api/volumes', columns: ['name', 'id', 'size', 'dataCenterId', 'created'],

@@ -1,30 +1,29 @@
 /** All lists that are tables and no more: what each asks for and shows stands in KINDS. */
-import { useState } from 'react';
+import type { ReactNode } from 'react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ListView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { Create, FORMS } from '../create.tsx';
-import { saveCsv } from '../csv.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
 import { Edit } from '../edit.tsx';
 import type { Editable } from '../edit.tsx';
+import { useLive } from '../live.ts';
 import { Filters, namesOf, Pages, Search } from '../listing-parts.tsx';
+import type { Filter } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { NewAccount, Price, Quota } from '../operator-forms.tsx';
-import { Empty, Failed, Loading, Overdue } from '../parts.tsx';
+import { Away, Empty, Failed, Loading, Overdue } from '../parts.tsx';
 import { PodActions } from '../pod-actions.tsx';
 import { Remove } from '../remove.tsx';
 import { RowsTable } from '../rows-table.tsx';
 import type { Row } from '../rows-table.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
+import { Take } from '../take.tsx';
 import { useListing } from '../use-listing.ts';
+import type { Listing } from '../use-listing.ts';
 import { count } from '../words.ts';
 import { KINDS } from './list-kinds.ts';
 import type { Kind } from './list-kinds.ts';
-
-/** Rows of a page that is taken along, and the most pages. */
-const TAKEN_ROWS = 1_000;
-const TAKEN_PAGES_MAX = 20;
 
 /** The page. */
 export default function ListPage({ kind }: { kind: string }) {
@@ -33,34 +32,63 @@ export default function ListPage({ kind }: { kind: string }) {
 }
 
 function List({ kind }: { kind: Kind }) {
-  const { title, path, form, orders, first, page, paceMs = false, ofOperator = [] } = kind;
+  const isOperator = useIsOperator();
+  const filters = (kind.filters ?? []).filter(({ name }) => isOperator || !(kind.ofOperator ?? []).includes(name));
+  const listing = useListing(kind.first, namesOf(filters));
+  return kind.live === undefined ? <Asked kind={kind} listing={listing} filters={filters} />
+    : <Live kind={kind} listing={listing} filters={filters} query={`?part=${kind.live}&${listing.query}`} />;
+}
+
+/** A list of a kind as it was chosen. */
+interface Chosen {
+  kind: Kind;
+  listing: Listing;
+  filters: readonly Filter[];
+}
+
+function Asked(chosen: Chosen) {
+  const { kind: { path }, listing: { query } } = chosen;
+  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
+    queryKey: ['list', path, query], queryFn: () => ask<ListView>('GET', `${path}?${query}`), placeholderData: keepPreviousData,
+  });
+  return (
+    <Shown {...chosen} data={data} isOld={isPlaceholderData} failed={error && <Failed error={error} again={() => void refetch()} />}>
+      {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
+    </Shown>
+  );
+}
+
+function Live({ query, ...chosen }: Chosen & { query: string }) {
+  const { view, isOld, away, ended } = useLive<ListView>(query);
+  return <Shown {...chosen} data={view} isOld={isOld} failed={ended && <Failed error={ended} />} away={away}>{view && <Away text={away} />}</Shown>;
+}
+
+/** `isOld`: the rows are of what was chosen before. `failed`: what is said instead of them. `away`: why they do not come. `children`: what is said beside them. */
+function Shown({ kind, listing, filters, data, isOld, failed, away, children }: Chosen & {
+  data: ListView | undefined; isOld: boolean; failed: ReactNode; away?: string; children: ReactNode;
+}) {
+  const { title, path, form, orders, page, ofOperator = [] } = kind;
   const isOperator = useIsOperator();
   const columns = kind.columns.filter((column) => isOperator || !ofOperator.includes(column));
   const mayChange = useSession().manage === 'write' && form !== undefined;
-  const filters = (kind.filters ?? []).filter(({ name }) => isOperator || !ofOperator.includes(name));
-  const listing = useListing(first, namesOf(filters));
-  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
-    queryKey: ['list', path, listing.query], queryFn: () => ask<ListView>('GET', `${path}?${listing.query}`), placeholderData: keepPreviousData,
-    refetchInterval: paceMs,
-  });
   const actions = mayChange ? (row: Row) => <Act form={form} row={row} path={path} /> : undefined;
-  const { isNarrowed } = listing;
+  const isPart = listing.isNarrowed || isOld;
   return (
     <>
       <div className="title"><h1>{title}</h1>{mayChange && <div className="actions"><New form={form} /></div>}</div>
-      {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
+      {children}
       <section className="panel">
-        {(isNarrowed || data && data.rows.length > 0) && (
+        {(isPart || data && data.rows.length > 0) && (
           <Search listing={listing} isWhole={kind.isWhole}>
             <Filters listing={listing} filters={filters} />
-            <Take kind={kind} query={listing.query} />
-            {data && !error && <span className="hint">{count(data.rows.length)}{data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}</span>}
+            <Take title={title} path={path} columns={kind.columns} query={listing.query} />
+            {data && !failed && <span className="hint">{count(data.rows.length)}{data.next === '' && listing.page === 1 ? ' in all' : ' on this page'}</span>}
           </Search>
         )}
-        {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
-          : data.rows.length > 0 ? <RowsTable rows={data.rows} isOld={isPlaceholderData} {...{ columns, listing, orders, page, actions }} name={title} />
-            : isNarrowed ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
-        {data && <Pages listing={listing} next={data.next} isOld={isPlaceholderData} />}
+        {failed ? failed : !data ? <Loading away={away} />
+          : data.rows.length > 0 ? <RowsTable rows={data.rows} {...{ isOld, columns, listing, orders, page, actions }} name={title} />
+            : isPart ? <Empty title="None has that in it." /> : <Nothing kind={kind} mayChange={mayChange} />}
+        {data && <Pages listing={listing} next={data.next} isOld={isOld} />}
       </section>
     </>
   );
@@ -68,30 +96,6 @@ function List({ kind }: { kind: Kind }) {
 
 function Nothing({ kind: { empty, command }, mayChange }: { kind: Kind; mayChange: boolean }) {
   return <Empty title="There is none."><p>{empty}</p>{mayChange && command && <p>Make one above, or by <code>{command}</code></p>}</Empty>;
-}
-
-/** All that fits, not only the page that is shown. */
-function Take({ kind: { title, path, columns }, query }: { kind: Kind; query: string }) {
-  const [failure, setFailure] = useState('');
-  const take = async (): Promise<void> => {
-    const rows: Row[] = [];
-    const asked = new URLSearchParams(query);
-    asked.set('size', String(TAKEN_ROWS));
-    asked.set('page', '');
-    for (let page = 0; page < TAKEN_PAGES_MAX; page += 1) {
-      const answer = await ask<ListView>('GET', `${path}?${asked}`);
-      rows.push(...answer.rows);
-      if (answer.next === '') break;
-      asked.set('page', answer.next);
-    }
-    saveCsv(title, rows, columns);
-  };
-  return (
-    <>
-      <button type="button" onClick={() => { take().then(() => setFailure(''), (error: Error) => setFailure(error.message)); }}>Download CSV</button>
-      {failure !== '' && <span role="alert" className="failure">{failure}</span>}
-    </>
-  );
 }
 
 function New({ form }: { form: NonNullable<Kind['form']> }) {

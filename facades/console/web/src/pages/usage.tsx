@@ -1,15 +1,16 @@
-/** Usage and what it costs: a chart of its course, and the sums of each period and group, which can be taken along. */
-import { useState } from 'react';
+/** Usage and what it costs: a chart of its course, and the sums of each period and group, ordered and paged by core. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { UsageRecordView, UsageView } from '../../../views.ts';
+import type { ListView, UsageRecordView, UsageView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { BarChart, periodsOf } from '../bar-chart.tsx';
-import { saveCsv } from '../csv.ts';
-import { Filters, Head, namesOf } from '../listing-parts.tsx';
+import { Filters, Head, namesOf, Pages, Search } from '../listing-parts.tsx';
 import type { Filter } from '../listing-parts.tsx';
 import { Empty, Failed, Figure, Loading, Overdue, Panel } from '../parts.tsx';
 import { useIsOperator } from '../session.tsx';
+import { Take } from '../take.tsx';
+import { useAddress } from '../use-address.ts';
 import { useListing } from '../use-listing.ts';
+import type { Listing } from '../use-listing.ts';
 import { count, span } from '../words.ts';
 
 /** How far back, and into what it is cut. */
@@ -24,124 +25,128 @@ const GROUP_WORDS: Readonly<Record<string, string>> = { endpoint: 'endpoint', gp
 const OF_GPU: Filter = { name: 'gpu', text: 'GPU type' };
 const OF_ACCOUNT: Filter = { name: 'account', text: 'Account id' };
 /** What usage can be narrowed to. */
-const FILTERS: Readonly<Record<keyof typeof GROUPS, readonly Filter[]>> = {
+const FILTERS: Readonly<Record<string, readonly Filter[]>> = {
   workers: [{ name: 'endpoint', text: 'Endpoint id' }, OF_GPU], pods: [OF_GPU], volumes: [],
 };
-const TAKEN = ['time', 'group', 'name', 'amount', 'billedMs'];
-/** All sums are there for the charts, so the page orders them itself. */
-const ORDERS = {
-  time: (one: UsageRecordView, other: UsageRecordView) => one.time.localeCompare(other.time),
-  name: (one: UsageRecordView, other: UsageRecordView) => one.name.localeCompare(other.name),
-  billedMs: (one: UsageRecordView, other: UsageRecordView) => one.billedMs - other.billedMs,
-  amount: (one: UsageRecordView, other: UsageRecordView) => one.amount - other.amount,
-};
+const COLUMNS = ['time', 'group', 'name', 'amount', 'billedMs'];
 
-interface Sorted {
-  order: keyof typeof ORDERS;
-  descending: boolean;
+/** What is chosen besides filters. */
+const CHOICES = ['kind', 'hours', 'by'];
+
+/** What an address chooses, with what it leaves out. */
+function choiceOf(address: URLSearchParams, isOperator: boolean) {
+  const kind = address.get('kind') || 'workers';
+  const hours = address.get('hours') || '720';
+  const known: readonly string[] = Object.hasOwn(GROUPS, kind) ? GROUPS[kind as keyof typeof GROUPS] : [];
+  const groups = [...isOperator ? ['account'] : [], ...known];
+  const asked = address.get('by') ?? '';
+  // What the kind before was grouped by, this one may have no groups by.
+  const by = Object.hasOwn(GROUP_WORDS, asked) && !groups.includes(asked) || asked === '' ? groups[0] ?? '' : asked;
+  return { kind, hours, by, groups, bucket: RANGES.find(([range]) => range === hours)?.[2] ?? 'day' };
 }
-
-/** Rows of a page. */
-const PAGE = 50;
 
 /** The page. */
 export default function UsagePage() {
   const isOperator = useIsOperator();
-  const [kind, setKind] = useState<keyof typeof GROUPS>('workers');
-  const [hours, setHours] = useState('720');
-  const [asked, setBy] = useState('');
-  const groups: readonly string[] = [...isOperator ? ['account'] : [], ...GROUPS[kind]];
-  const by = groups.includes(asked) ? asked : groups[0]!;
-  const bucket = RANGES.find(([range]) => range === hours)![2];
-  const filters = [...isOperator ? [OF_ACCOUNT] : [], ...FILTERS[kind]];
-  const filter = useListing({}, namesOf(filters));
-  const query = `${new URLSearchParams({ kind, hours, by, bucket })}&${filter.query}`;
-  const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
-    queryKey: ['usage', query], queryFn: () => ask<UsageView>('GET', `/api/usage?${query}`), placeholderData: keepPreviousData,
-  });
-  const choose = (label: string, value: string, choices: readonly (readonly [string, string])[], set: (next: string) => void) => (
+  const [address] = useAddress();
+  const { kind, hours, by, groups } = choiceOf(address, isOperator);
+  const filters = [...isOperator ? [OF_ACCOUNT] : [], ...FILTERS[kind] ?? []];
+  const listing = useListing({ order: 'time', descending: true }, [...CHOICES, ...namesOf(filters)]);
+  const asked = new URLSearchParams(listing.query);
+  const { groups: _groups, ...choice } = choiceOf(asked, isOperator);
+  for (const [name, value] of Object.entries(choice)) asked.set(name, value);
+  const query = asked.toString();
+  for (const name of ['order', 'descending', 'page']) asked.delete(name);
+  const course = useRead<UsageView>(`/api/usage/course?${asked}`);
+  const sums = useRead<ListView>(`/api/usage?${query}`);
+  const failed = course.error ? course : sums.error ? sums : undefined;
+  const choose = (name: string, label: string, value: string, choices: readonly (readonly [string, string])[]) => (
     <>
-      <label htmlFor={`usage-${label}`}>{label}</label>
-      <select id={`usage-${label}`} value={value} onChange={({ target }) => set(target.value)}>
+      <label htmlFor={`usage-${name}`}>{label}</label>
+      <select id={`usage-${name}`} value={value} onChange={({ target }) => listing.filter({ [name]: target.value })}>
         {choices.map(([word, text]) => <option key={word} value={word}>{text}</option>)}
+        {!choices.some(([word]) => word === value) && <option value={value}>{value.slice(0, 40)}</option>}
       </select>
     </>
   );
   return (
     <>
       <div className="title"><h1>Usage</h1></div>
-      <div className="tools plain">
-        {choose('Of', kind, KINDS, (next) => setKind(next as typeof kind))}
-        {choose('in', hours, RANGES.map(([range, text]) => [range, text]), setHours)}
-        {choose('by', by, groups.map((group) => [group, GROUP_WORDS[group]!]), setBy)}
-        <Filters listing={filter} filters={filters} />
-      </div>
-      {data && <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />}
-      {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : <Shown usage={data} bucket={bucket} />}
+      <Search listing={listing} isPlain>
+        {choose('kind', 'Of', kind, KINDS)}
+        {choose('hours', 'in', hours, RANGES.map(([range, text]) => [range, text]))}
+        {choose('by', 'by', by, groups.map((group) => [group, GROUP_WORDS[group]!]))}
+        <Filters listing={listing} filters={filters} />
+      </Search>
+      {course.data && <Overdue
+        failureReason={course.failureReason ?? sums.failureReason} isPlaceholderData={course.isPlaceholderData || sums.isPlaceholderData}
+      />}
+      {failed ? <Failed error={failed.error} again={() => void failed.refetch()} /> : !course.data || !sums.data ? <Loading />
+        : <Shown usage={course.data} sums={sums.data} isOld={sums.isPlaceholderData} listing={listing} query={query} bucket={choice.bucket} />}
     </>
   );
 }
 
-function Shown({ usage: { records, startMs, endMs }, bucket }: { usage: UsageView; bucket: string }) {
-  const [page, setPage] = useState(0);
-  const [{ order, descending }, setOrder] = useState<Sorted>({ order: 'time', descending: true });
-  if (records.length === 0) return <Panel title="Usage"><Empty title="Nothing ran in that time." /></Panel>;
-  const amount = records.reduce((sum, each) => sum + each.amount, 0);
-  const billedMs = records.reduce((sum, each) => sum + each.billedMs, 0);
-  const chart = { records, bucket, periods: periodsOf(startMs, endMs, bucket), names: groupsOf(records) };
-  const sorted = [...records].sort(ORDERS[order]);
-  if (descending) sorted.reverse();
-  const at = Math.min(page, Math.ceil(sorted.length / PAGE) - 1);
-  const sort = (next: string): void => { setOrder({ order: next as Sorted['order'], descending: next !== order || !descending }); setPage(0); };
-  const listing = { order, descending, sort };
+/** What was read before is shown until there is another. */
+function useRead<Answer>(path: string) {
+  return useQuery({ queryKey: ['usage', path], queryFn: () => ask<Answer>('GET', path), placeholderData: keepPreviousData });
+}
+
+function Shown({ usage: { records, startMs, endMs, amount, billedMs, groupCount }, sums, isOld, listing, query, bucket }: {
+  usage: UsageView; sums: ListView; isOld: boolean; listing: Listing; query: string; bucket: string;
+}) {
+  if (groupCount === 0) return <Panel title="Usage"><Empty title="Nothing ran in that time." /></Panel>;
+  const chart = { records, bucket, periods: periodsOf(startMs, endMs, bucket), groups: groupsOf(records), groupCount };
   return (
     <>
       <dl className="figures">
         <Figure label="Cost" value={dollars(amount)} /><Figure label="Time" value={span(billedMs)} hint="each counted for itself" />
-        <Figure label="Groups" value={count(new Set(records.map(({ group }) => group)).size)} />
+        <Figure label="Groups" value={count(groupCount)} />
       </dl>
       {amount > 0 && (
         <Panel title={`Cost a ${bucket}`}><BarChart {...chart} of={({ amount: usd }) => usd} text={dollars} label="Cost" /></Panel>
       )}
       <Panel title={`Time a ${bucket}`}><BarChart {...chart} of={(each) => each.billedMs} text={span} label="Time" /></Panel>
-      <Panel title="Sums" aside={<button type="button" onClick={() => saveCsv('usage', records.map((each) => ({ ...each })), TAKEN)}>Download CSV</button>}>
-        <div className="scroll" tabIndex={0} role="region" aria-label="Sums, scrolls sideways">
-          <table className="rows">
-            <thead><tr>
-              <Head listing={listing} text="From (UTC)" by="time" /><Head listing={listing} text="Of" by="name" /><th>Id</th>
-              <Head listing={listing} text="Time" by="billedMs" className="right" /><Head listing={listing} text="Cost" by="amount" className="right" />
-            </tr></thead>
-            <tbody>
-              {sorted.slice(at * PAGE, (at + 1) * PAGE).map((each) => (
-                <tr key={`${each.time} ${each.group}`}>
-                  <td>{each.time.slice(0, bucket === 'hour' ? 16 : 10).replace('T', ' ')}</td>
-                  <th scope="row"><span className="text" title={each.name}>{each.name}</span></th><td className="id">{each.group}</td>
-                  <td className="right number">{span(each.billedMs)}</td><td className="right number">{dollars(each.amount)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-        {sorted.length > PAGE && (
-          <div className="more">
-            <button type="button" disabled={at === 0} onClick={() => setPage(at - 1)}>Previous</button>
-            <button type="button" disabled={(at + 1) * PAGE >= sorted.length} onClick={() => setPage(at + 1)}>Next</button>
-            <span className="hint">page {at + 1}</span>
-          </div>
-        )}
+      <Panel title="Sums" aside={<Take title="Usage" path="/api/usage" columns={COLUMNS} query={query} />}>
+        <Sums sums={sums} isOld={isOld} listing={listing} bucket={bucket} />
+        <Pages listing={listing} next={sums.next} isOld={isOld} />
       </Panel>
     </>
   );
 }
 
-/** What costs most first, then what runs longest: the same order, and so the same colours, in every chart. */
-function groupsOf(records: readonly UsageRecordView[]): string[] {
-  const sums = new Map<string, [usd: number, ms: number]>();
-  for (const { name, amount, billedMs } of records) {
-    const [usd, ms] = sums.get(name) ?? [0, 0];
-    sums.set(name, [usd + amount, ms + billedMs]);
+function Sums({ sums: { rows }, isOld, listing, bucket }: { sums: ListView; isOld: boolean; listing: Listing; bucket: string }) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Sums, scrolls sideways" aria-busy={isOld}>
+      <table className="rows">
+        <thead><tr>
+          <Head listing={listing} text="From (UTC)" by="time" /><Head listing={listing} text="Of" by="name" /><th>Id</th>
+          <Head listing={listing} text="Time" by="billed_ms" className="right" /><Head listing={listing} text="Cost" by="amount" className="right" />
+        </tr></thead>
+        <tbody>
+          {(rows as unknown as readonly UsageRecordView[]).map((each) => (
+            <tr key={`${each.time} ${each.group}`}>
+              <td>{each.time.slice(0, bucket === 'hour' ? 16 : 10).replace('T', ' ')}</td>
+              <th scope="row"><span className="text" title={each.name}>{each.name}</span></th><td className="id">{each.group}</td>
+              <td className="right number">{span(each.billedMs)}</td><td className="right number">{dollars(each.amount)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What costs most first, then what runs longest, all others last: the same order, and so the same colours, in every chart. */
+function groupsOf(records: readonly UsageRecordView[]): [group: string, name: string][] {
+  const sums = new Map<string, { name: string; usd: number; ms: number }>();
+  for (const { group, name, amount, billedMs } of records) {
+    const { usd, ms } = sums.get(group) ?? { usd: 0, ms: 0 };
+    sums.set(group, { name, usd: usd + amount, ms: ms + billedMs });
   }
-  return [...sums].sort(([, a], [, b]) => b[0] - a[0] || b[1] - a[1]).map(([name]) => name);
+  const isOthers = (group: string): number => Number(group === '');
+  return [...sums].sort(([a, one], [b, other]) => isOthers(a) - isOthers(b) || other.usd - one.usd || other.ms - one.ms)
+    .map(([group, { name }]) => [group, name]);
 }
 
 function dollars(amount: number): string {
