@@ -14,15 +14,19 @@ const REQUESTS_PER_ACCOUNT_MAX = 8;
 const NO_LOG = 'The machine has no log of it any more: of workers that ended it keeps those of a day, and of these the latest that its disk has room for. '
   + 'An agent that is killed takes the logs of commands that ran along.';
 
+/** An agent of an earlier release finds no pod when it is asked for lines; any other may not have heard of it yet. */
+const NO_POD_LINES = 'The machine of this pod has no lines of it: it has not heard of the pod yet, or its agent is of an earlier release.';
+
 /** Whose log. */
 export interface LogRequest {
+  kind: 'worker' | 'pod';
   machineId: string;
   /** Of a worker or a pod. */
   id: string;
   /** Who asks. */
   accountId: string;
   tailBytes: number;
-  /** Only the lines of one attempt, instead of `tailBytes`. */
+  /** Only the lines of one attempt, or of all, instead of `tailBytes`. */
   job?: JobLogPlace | undefined;
 }
 
@@ -57,7 +61,8 @@ export class WorkerLogs {
 
   /**
    * The end of a log, at most `tailBytes`. NOT_FOUND: the agent knows no such worker. UNAVAILABLE: the agent does not answer.
-   * RATE_LIMITED: too many are being read. With `job` those lines; UNAVAILABLE also: its agent is of a release that cannot tell.
+   * RATE_LIMITED: too many are being read. With `job` those lines; UNAVAILABLE also: its agent is of a release that cannot
+   * tell, or does not know the pod yet.
    */
   read(request: LogRequest): Promise<LogAnswer> {
     const session = this.#table.get(request.machineId);
@@ -86,6 +91,7 @@ export class WorkerLogs {
     const isOld = found && waiting.request.job && !job;
     if (isOld) waiting.reject(new DomainError('UNAVAILABLE', 'The agent of its machine is of a release that keeps no logs of jobs.'));
     else if (found) waiting.resolve({ log, job });
+    else if (waiting.request.kind === 'pod' && waiting.request.job) waiting.reject(new DomainError('UNAVAILABLE', NO_POD_LINES));
     else waiting.reject(new DomainError('NOT_FOUND', NO_LOG));
   }
 

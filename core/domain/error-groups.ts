@@ -98,9 +98,19 @@ export function errorTextOf({ state, error }: Pick<FailedJob, 'state' | 'error'>
   return { text: sharedText(message) || state, sample };
 }
 
-/** An id of a group, or empty for all. INVALID_REQUEST: it is none. */
-export function checkGroupId(id: string): void {
-  if (id !== '' && !/^[\da-f]{16}$/.test(id)) throw invalid('group_id must be 16 hexadecimal digits, as a list of errors has them');
+/** Whether the job is of this group. */
+export function isOfGroup(job: Pick<FailedJob, 'state' | 'error'>, groupId: string): boolean {
+  return errorGroupId(errorTextOf(job).text) === groupId;
+}
+
+/** Whether it could be the id of a group. */
+export function isGroupId(id: string): boolean {
+  return /^[\da-f]{16}$/.test(id);
+}
+
+/** An id of a group, or empty for all; `name`: of the field. INVALID_REQUEST: it is none. */
+export function checkGroupId(id: string, name: string): void {
+  if (id !== '' && !isGroupId(id)) throw invalid(`${name} must be 16 hexadecimal digits, as a list of errors has them`);
 }
 
 /** Groups of jobs that are given the newest first; or one of them, with the ids of all its jobs. */

@@ -1,13 +1,17 @@
 /** Cancels all jobs that a filter finds, or queues them again: by the rules for a single one, but some hundred in a statement, and so many in a call. */
+import { checkGroupId } from '../domain/error-groups.ts';
 import { invalid } from '../domain/fields.ts';
 import { statesBefore } from '../domain/job-state.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { walkOn } from '../store/job-walk.ts';
 import type { JobWalk, Match, WalkedJobs } from '../store/job-walk.ts';
 import type { Stores } from '../store/storage.ts';
-import { checkTimes } from './list-jobs.ts';
+import { chooseEnded } from './choose-ended.ts';
+import { ERROR_BYTES_MAX } from './job-errors.ts';
+import { checkTime, checkTimes } from './list-jobs.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 
@@ -17,6 +21,7 @@ export interface ChangeJobsOptions {
   events: CoreEvents;
   cursors: QueueCursors;
   gate: QueueGate;
+  clock: Clock;
   onFinal(job: Job): void;
 }
 
@@ -47,20 +52,23 @@ export class ChangeJobs {
     this.#options = options;
   }
 
-  /** Changes the next of them. INVALID_REQUEST: a state that the move cannot leave, or a limit or a time out of range. */
+  /** Changes the next of them. INVALID_REQUEST: a state that the move cannot leave, a limit or a time out of range, or no group. */
   async change({ limit, ...wanted }: ChangeRequest): Promise<JobsChanged> {
     if (!Number.isInteger(limit) || limit < 0 || limit > CHANGED_MAX) throw invalid(`limit must be from 1 to ${CHANGED_MAX}`);
     const { jobs } = this.#options.stores;
     const changed: JobsChanged = { done: 0, left: new Map(), next: 'range' in wanted ? wanted : await jobs.beginWalk(checked(wanted)) };
-    for (let room = limit || CHANGED_MAX; room > 0 && changed.next;) {
+    let bytesLeft = ERROR_BYTES_MAX;
+    for (let room = limit || CHANGED_MAX; room > 0 && bytesLeft > 0 && changed.next;) {
       const walk: JobWalk = changed.next;
       const asked = Math.min(room, BATCH_ITEMS_MAX);
-      const matches = await jobs.nextMatches(walk, asked);
+      const found = await jobs.nextMatches(walk, asked);
+      const { looked, matches, bytes } = await chooseEnded(this.#options, walk, found);
       const moved = matches.length === 0 ? [] : await this.#move(walk, matches);
       if (moved.length < matches.length) await this.#count(changed.left, walk.endpointId, matches, moved);
       changed.done += moved.length;
-      changed.next = walkOn(walk, matches, asked, moved.length);
-      room -= matches.length;
+      changed.next = walkOn(walk, looked, looked.length < found.length ? looked.length : asked, moved.length);
+      room -= looked.length;
+      bytesLeft -= bytes;
     }
     return changed;
   }
@@ -107,11 +115,13 @@ export class ChangeJobs {
 
 /** All states that the move may leave unless some are named. */
 function checked(wanted: WalkedJobs): WalkedJobs {
-  const { move, states, submitted } = wanted;
+  const { move, states, submitted, ended } = wanted;
   const known = statesBefore(move);
   const other = states.find((state) => !known.includes(state));
   const word = move === 'cancel' ? 'cancelled' : 'retried';
   if (other !== undefined) throw invalid(`Jobs that are ${other} cannot be ${word}, only those that are ${known.join(' or ')}.`);
   if (submitted) checkTimes(submitted);
+  checkTime('ended_from', ended?.fromMs);
+  checkGroupId(ended?.errorGroup ?? '', 'error_group');
   return { ...wanted, states: states.length === 0 ? known : states };
 }

@@ -1,7 +1,8 @@
 /** Errors of an endpoint's failed jobs in groups. */
 import { ErrorGroups, checkGroupId, errorSpanMs } from '../domain/error-groups.ts';
-import type { ErrorGroup, FailedJob } from '../domain/error-groups.ts';
+import type { ErrorGroup } from '../domain/error-groups.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { inTurns } from '../runtime/in-turns.ts';
 import type { FailedSlice } from '../store/failed-jobs.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -22,12 +23,11 @@ export interface ErrorsRequest {
   groupId: string;
 }
 
-/** Jobs of a slice, and of all slices of a call; bytes of their errors. */
+/** Jobs of a slice, and of all slices of a call. */
 const SLICE = 500;
 const JOBS_MAX = 10_000;
-const BYTES_MAX = 64 * 1024 * 1024;
-/** How long texts are looked at before others have their turn, in milliseconds. */
-const TURN_MS = 5;
+/** Bytes of the errors that a call looks at. */
+export const ERROR_BYTES_MAX = 64 * 1024 * 1024;
 
 /** What it needs. */
 export interface JobErrorsOptions {
@@ -44,31 +44,20 @@ export class JobErrors {
 
   /** INVALID_REQUEST: a span out of range, or no id of a group. */
   async list(endpointId: string, { spanMs: span, groupId }: ErrorsRequest): Promise<FoundErrors> {
+    const { stores, clock } = this.#options;
     const spanMs = errorSpanMs(span);
-    checkGroupId(groupId);
+    checkGroupId(groupId, 'group_id');
     const groups = new ErrorGroups(groupId);
     let after: number | undefined;
     let looked = 0;
     let bytes = 0;
     do {
-      const slice: FailedSlice = await this.#options.stores.jobs.failed(endpointId, { spanMs, after, limit: Math.min(SLICE, JOBS_MAX - looked) });
-      await this.#add(groups, slice.jobs);
+      const slice: FailedSlice = await stores.jobs.failed(endpointId, { spanMs, after, limit: Math.min(SLICE, JOBS_MAX - looked) });
+      await inTurns(clock, slice.jobs, (job) => groups.add(job));
       looked += slice.looked;
       bytes += slice.bytes;
       after = slice.next;
-    } while (after !== undefined && looked < JOBS_MAX && bytes < BYTES_MAX);
+    } while (after !== undefined && looked < JOBS_MAX && bytes < ERROR_BYTES_MAX);
     return { ...groups.list(), more: after !== undefined };
-  }
-
-  /** Heartbeats and answers of others come in between. */
-  async #add(groups: ErrorGroups, jobs: readonly FailedJob[]): Promise<void> {
-    const { clock } = this.#options;
-    let sinceMs = clock.monotonicMs();
-    for (const job of jobs) {
-      groups.add(job);
-      if (clock.monotonicMs() - sinceMs < TURN_MS) continue;
-      await new Promise<void>((resolve) => clock.soon(resolve));
-      sinceMs = clock.monotonicMs();
-    }
   }
 }

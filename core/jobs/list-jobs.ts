@@ -30,10 +30,14 @@ export class ListJobs {
 
 /** INVALID_REQUEST: a time out of range, or times out of order. */
 export function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['submitted']>): void {
-  for (const [name, ms] of [['submitted_from', fromMs], ['submitted_until', untilMs]] as const) {
-    if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
-  }
+  checkTime('submitted_from', fromMs);
+  checkTime('submitted_until', untilMs);
   if (fromMs !== undefined && untilMs !== undefined && untilMs <= fromMs) {
     throw new DomainError('INVALID_REQUEST', 'submitted_until must be after submitted_from');
   }
+}
+
+/** INVALID_REQUEST: out of range. */
+export function checkTime(name: string, ms: number | undefined): void {
+  if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
 }

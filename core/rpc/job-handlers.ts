@@ -90,7 +90,7 @@ export function createJobHandlers({ calls, explains, logs, lists, access, checks
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { job: jobToMessage(await calls.retry({ endpointId, jobId })) };
       }),
-      cancelJobs: unary(logger, (request, apiKey) => many.change('cancel', request, apiKey)),
+      cancelJobs: unary(logger, (request, apiKey) => many.change('cancel', { ...request, errorGroup: '', endedFrom: undefined }, apiKey)),
       retryJobs: unary(logger, (request, apiKey) => many.change('retry', request, apiKey)),
       purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });

@@ -1,6 +1,6 @@
 /** CancelJobs and RetryJobs: check the key, change the next jobs that match, encode. */
 import { JobState as WireState } from '../../proto/gen/slipway/v1/job.ts';
-import type { CancelJobsRequest, CancelJobsResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { CancelJobsResponse, RetryJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { JobsChanged } from '../jobs/change-jobs.ts';
@@ -23,8 +23,11 @@ export class ManyJobs {
     this.#access = access;
   }
 
-  /** Requests and answers of both calls are alike. RATE_LIMITED: the account has as many under way as there is room for. */
-  async change(move: WalkedJobs['move'], request: CancelJobsRequest, apiKey: string): Promise<CancelJobsResponse> {
+  /**
+   * Answers of both calls are alike, and requests but for how jobs ended: those to cancel have not. RATE_LIMITED: the account has as many under way as there
+   * is room for.
+   */
+  async change(move: WalkedJobs['move'], request: RetryJobsRequest, apiKey: string): Promise<CancelJobsResponse> {
     const { endpointId, limit, cursor } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
     const wanted = cursor === '' ? wantedOf(move, request) : walkFrom(cursor, endpointId, move);
@@ -39,10 +42,12 @@ export class ManyJobs {
   }
 }
 
-function wantedOf(move: WalkedJobs['move'], request: CancelJobsRequest): WalkedJobs {
+function wantedOf(move: WalkedJobs['move'], request: RetryJobsRequest): WalkedJobs {
   const states = request.states.map(stateFromWire).filter((state) => state !== undefined);
   if (states.length < request.states.length) throw new DomainError('INVALID_REQUEST', 'states has one that is UNSPECIFIED; leave it out');
-  return { endpointId: request.endpointId, move, states, submitted: submittedFromMessage(request) };
+  const { endpointId, errorGroup, endedFrom } = request;
+  const ended = errorGroup === '' && !endedFrom ? undefined : { fromMs: endedFrom?.getTime(), errorGroup: errorGroup === '' ? undefined : errorGroup };
+  return { endpointId, move, states, submitted: submittedFromMessage(request), ended };
 }
 
 function answerOf({ done, left, next }: JobsChanged): CancelJobsResponse {

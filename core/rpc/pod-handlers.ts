@@ -12,7 +12,7 @@ import { ownAccount } from './own-account.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { podToMessage, podUpdateFromMessage, podRequestFromMessage } from './pod-messages.ts';
-import { readLog, tailBytesOf } from './read-log.ts';
+import { linesOf, readLog, tailBytesOf } from './read-log.ts';
 import type { LogParts } from './read-log.ts';
 import { unary } from './unary.ts';
 
@@ -62,9 +62,14 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
     }),
     getPodLog: unary(logger, async (request, apiKey, metadata) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const { place } = request;
       const tailBytes = tailBytesOf(request.tailBytes);
-      const { id, machineId } = await getPod(context, accountId, request.id, caller.endpointIds);
-      return readLog(logParts, { kind: 'pod', id, machineId, accountId, tailBytes }, apiKey, metadata);
+      if (place && (place.jobId !== '' || place.attempt !== 0)) throw invalid('place names a job or an attempt, of which a pod has none');
+      const job = place && { ...place, limit: linesOf(place.limit) };
+      const { id, machineId, endpointId } = await getPod(context, accountId, request.id, caller.endpointIds);
+      const logRequest = { kind: endpointId === '' ? 'pod' : 'worker', id, machineId, accountId, tailBytes, job } as const;
+      const { log, job: page } = await readLog(logParts, logRequest, apiKey, metadata);
+      return { log, page };
     }),
   };
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 
 const TAIL_BYTES_DEFAULT = 65_536;
-/** Lines of a page of a job's log. */
+/** Lines of a page. */
 const LINES_MAX = 1_000;
 /** Marks a call that another replica passed on: it is not passed on again. */
 const FORWARDED_KEY = 'x-slipway-forwarded';
@@ -26,11 +26,6 @@ export interface LogParts {
   /** To other replicas. */
   transport: Transport;
   clock: Clock;
-}
-
-/** Whose log. */
-export interface ReadLogRequest extends LogRequest {
-  kind: 'worker' | 'pod';
 }
 
 /** How many bytes to read; 0 = the default. INVALID_REQUEST: out of range. */
@@ -49,7 +44,7 @@ export function linesOf(limit: number): number {
 
 /** Call it once the caller may see the log; the caller's own key opens it at another replica as it does here. UNAVAILABLE: no session. */
 export async function readLog(
-  parts: LogParts, request: ReadLogRequest, apiKey: string, metadata: Metadata,
+  parts: LogParts, request: LogRequest, apiKey: string, metadata: Metadata,
 ): Promise<LogAnswer> {
   const { machines, logs } = parts;
   if (logs.reaches(request.machineId)) return logs.read(request);
@@ -58,19 +53,23 @@ export async function readLog(
   return forward(parts, address, request, apiKey);
 }
 
-function forward({ transport, clock }: LogParts, address: string, request: ReadLogRequest, apiKey: string): Promise<LogAnswer> {
+function forward({ transport, clock }: LogParts, address: string, request: LogRequest, apiKey: string): Promise<LogAnswer> {
   const { kind, id, tailBytes, job } = request;
   const metadata = callMetadata(apiKey);
   metadata.set(FORWARDED_KEY, '1');
   const options = { deadline: clock.nowMs() + FORWARD_MS_MAX };
   const client = transport.openClient<PodServiceClient | MachineServiceClient>(kind === 'pod' ? PodServiceClient : MachineServiceClient, address);
   return new Promise<LogAnswer>((resolve, reject) => {
-    const done = (error: unknown, response: LogAnswer): void => {
-      if (!error) return resolve(response);
+    const fail = (error: unknown): void => {
       const { reason, message } = fromGrpcError(error);
       reject(new DomainError(reason, message));
     };
-    if (client instanceof PodServiceClient) client.getPodLog({ id, tailBytes }, metadata, options, done);
-    else client.getWorkerLog({ workerId: id, tailBytes, job }, metadata, options, done);
+    if (client instanceof PodServiceClient) {
+      client.getPodLog({ id, tailBytes, place: job }, metadata, options, (error, answer) => (
+        error ? fail(error) : resolve({ log: answer.log, job: answer.page })
+      ));
+    } else {
+      client.getWorkerLog({ workerId: id, tailBytes, job }, metadata, options, (error, answer) => (error ? fail(error) : resolve(answer)));
+    }
   }).finally(() => client.close());
 }

@@ -1,5 +1,6 @@
 /** Where calls that change many jobs go on, as text: all that the next one needs, so that it may be another replica's. */
 import type { DomainError } from '../domain/errors.ts';
+import { isGroupId } from '../domain/error-groups.ts';
 import { invalid } from '../domain/fields.ts';
 import { statesBefore } from '../domain/job-state.ts';
 import type { JobState } from '../domain/job-state.ts';
@@ -13,23 +14,35 @@ const TEXT_LENGTH_MAX = 1_024;
 /** Empty: there is nothing to go on with. */
 export function cursorOf(walk: JobWalk | undefined): string {
   if (!walk) return '';
-  const { endpointId, move, states, submitted, range, begunUs, part, left, hasMoved } = walk;
+  const { endpointId, move, states, submitted, ended, range, begunUs, part, left, hasMoved } = walk;
   const { fromMs = null, untilMs = null } = submitted ?? {};
-  const place = [endpointId, move, states, fromMs, untilMs, range.low, range.high, begunUs, part, left.low, left.high, hasMoved];
+  const place: unknown[] = [endpointId, move, states, fromMs, untilMs, range.low, range.high, begunUs, part, left.low, left.high, hasMoved];
+  // Only where it is needed, so that a replica of an earlier release, which would do without, refuses those and no others.
+  if (ended) place.push(ended.fromMs ?? null, ended.errorGroup ?? null);
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
 /** INVALID_REQUEST: no call of this kind for this endpoint gave it. Whoever makes one up changes other jobs of this endpoint than a filter would. */
 export function walkFrom(cursor: string, endpointId: string, move: JobWalk['move']): JobWalk {
   const place = placeOf(cursor);
-  const [of, by, states, fromMs, untilMs, low, high, begunUs, part, leftLow, leftHigh, hasMoved] = place;
-  if (place.length !== 12 || of !== endpointId || by !== move || !areStates(states, move) || typeof hasMoved !== 'boolean') throw badCursor();
+  const [of, by, states, fromMs, untilMs, low, high, begunUs, part, leftLow, leftHigh, hasMoved, ...more] = place;
+  if (place.length < 12 || of !== endpointId || by !== move || !areStates(states, move) || typeof hasMoved !== 'boolean') throw badCursor();
   const times = [fromMs, untilMs].map((ms) => (ms === null ? undefined : numberIn(ms, TIME_MS_MAX)));
   const range = (from: unknown, until: unknown): JobRange => ({ low: numberIn(from), high: numberIn(until) });
   return {
     endpointId, move, states, submitted: times.some((ms) => ms !== undefined) ? { fromMs: times[0], untilMs: times[1] } : undefined,
     range: range(low, high), begunUs: numberIn(begunUs), part: numberIn(part, partsOf(states).length - 1), left: range(leftLow, leftHigh), hasMoved,
+    ...endedOf(more, move),
   };
+}
+
+/** Absent in what releases before it gave. */
+function endedOf(more: unknown[], move: JobWalk['move']): Pick<JobWalk, 'ended'> {
+  const [fromMs, errorGroup] = more;
+  if (more.length === 0) return {};
+  const isGroup = errorGroup === null || (typeof errorGroup === 'string' && isGroupId(errorGroup));
+  if (more.length !== 2 || move !== 'retry' || !isGroup) throw badCursor();
+  return { ended: { fromMs: fromMs === null ? undefined : numberIn(fromMs, TIME_MS_MAX), errorGroup: errorGroup ?? undefined } };
 }
 
 function placeOf(cursor: string): unknown[] {

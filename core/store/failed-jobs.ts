@@ -3,8 +3,9 @@
  * jobs: each reads so many entries and so many bytes and no more, however many jobs there are and however long their errors.
  */
 import { ERROR_HEAD, ERROR_TAIL, ERROR_WHOLE_MAX } from '../domain/error-groups.ts';
-import type { FailedJob } from '../domain/error-groups.ts';
+import type { ErrorParts, FailedJob } from '../domain/error-groups.ts';
 import type { Fragment, Sql } from './database.ts';
+import { textArray } from './pack.ts';
 import { PAGE_BYTES_MAX } from './page.ts';
 
 /** Which slice. */
@@ -28,15 +29,18 @@ export interface FailedSlice {
   next: number | undefined;
 }
 
-interface FailedRow {
+interface PartsRow {
+  head: string | null;
+  tail: string | null;
+}
+
+interface FailedRow extends PartsRow {
   id: string;
   state: string;
   position: number;
   finished_ms: number;
   counts: boolean;
   bytes: number;
-  head: string | null;
-  tail: string | null;
   found: number;
 }
 
@@ -58,15 +62,41 @@ export async function readFailedJobs(sql: Sql, endpointId: string, { spanMs, aft
       SELECT *, sum(bytes) OVER (ORDER BY position DESC) - bytes AS before FROM sized
     )
     SELECT id, state, position, counts, bytes, date_part('epoch', finished_at) * 1000 AS finished_ms, (SELECT count(*)::int FROM slice) AS found,
-      CASE WHEN bytes <= ${ERROR_WHOLE_MAX}::int THEN error ELSE left(error, ${ERROR_HEAD}::int) END AS head,
-      CASE WHEN bytes > ${ERROR_WHOLE_MAX}::int THEN right(error, ${ERROR_TAIL}::int) ELSE '' END AS tail
+      ${parts(sql)}
     FROM page WHERE before < ${PAGE_BYTES_MAX}::int ORDER BY position DESC`;
   const last = rows.at(-1);
   const isEnd = !last || rows.length === last.found && last.found < limit;
   return {
-    jobs: rows.filter(({ counts }) => counts).map(({ id, state, position, finished_ms: finishedAtMs, head, tail }) => (
-      { id, state, position, finishedAtMs, error: head === null ? undefined : { head, tail: tail ?? '' } }
+    jobs: rows.filter(({ counts }) => counts).map(({ id, state, position, finished_ms: finishedAtMs, ...row }) => (
+      { id, state, position, finishedAtMs, error: partsOf(row) }
     )),
     looked: rows.length, bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0), next: isEnd ? undefined : last.position,
   };
+}
+
+/** Parts of the errors of these jobs, in this order and of as many as a page has room for, at least of one; and the bytes of those errors. */
+export async function readErrorParts(
+  sql: Sql, endpointId: string, jobIds: readonly string[],
+): Promise<{ errors: (ErrorParts | undefined)[]; bytes: number }> {
+  const rows = await sql<(PartsRow & { bytes: number })[]>`
+    WITH sized AS (
+      SELECT g.place, o.error, coalesce(octet_length(o.error), 0) AS bytes
+      FROM unnest(${textArray(jobIds.map(() => endpointId))}::text[], ${textArray(jobIds)}::text[]) WITH ORDINALITY AS g(endpoint_id, job_id, place)
+      LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND o.job_id = g.job_id
+    ), page AS (
+      SELECT *, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM sized
+    )
+    SELECT bytes, ${parts(sql)} FROM page WHERE before < ${PAGE_BYTES_MAX}::int ORDER BY place`;
+  return { errors: rows.map(partsOf), bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** Columns of what is looked at of an error: all of it, or its two ends. */
+function parts(sql: Sql): Fragment {
+  return sql`
+    CASE WHEN bytes <= ${ERROR_WHOLE_MAX}::int THEN error ELSE left(error, ${ERROR_HEAD}::int) END AS head,
+    CASE WHEN bytes > ${ERROR_WHOLE_MAX}::int THEN right(error, ${ERROR_TAIL}::int) ELSE '' END AS tail`;
+}
+
+function partsOf({ head, tail }: PartsRow): ErrorParts | undefined {
+  return head === null ? undefined : { head, tail: tail ?? '' };
 }

@@ -2,12 +2,12 @@
 import { statesBefore } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { readFailedJobs } from './failed-jobs.ts';
+import { readErrorParts, readFailedJobs } from './failed-jobs.ts';
 import type { FailedSlice, FailedSliceRequest } from './failed-jobs.ts';
 import { listJobs } from './job-list.ts';
 import type { JobListPage, JobListRequest } from './job-list.ts';
 import { beginWalk, matching, nextMatches } from './job-walk.ts';
-import type { JobWalk, Match, WalkedJobs } from './job-walk.ts';
+import type { JobWalk, LookedAt, Match, WalkedJobs } from './job-walk.ts';
 import { cancelled, requeued } from './owner-moves.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
@@ -112,7 +112,7 @@ export class JobStore {
   }
 
   /** The next jobs of a walk, at most `limit`. */
-  nextMatches(walk: JobWalk, limit: number): Promise<Match[]> {
+  nextMatches(walk: JobWalk, limit: number): Promise<LookedAt[]> {
     return nextMatches(this.#hot, walk, limit);
   }
 
@@ -124,6 +124,11 @@ export class JobStore {
   /** A slice of the jobs of an endpoint that failed or timed out, with their errors. See failed-jobs.ts. */
   failed(endpointId: string, slice: FailedSliceRequest): Promise<FailedSlice> {
     return readFailedJobs(this.#hot, endpointId, slice);
+  }
+
+  /** What is looked at of the errors of these jobs, of the first ones or all of them. See failed-jobs.ts. */
+  errorParts(endpointId: string, jobIds: readonly string[]): ReturnType<typeof readErrorParts> {
+    return readErrorParts(this.#hot, endpointId, jobIds);
   }
 }
 

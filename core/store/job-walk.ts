@@ -1,7 +1,8 @@
 /**
  * A walk over all jobs of an endpoint that a filter finds, to move each of them: a few at a time, on whichever replica, as far as its caller goes on. It
  * keeps nothing but where it is. Which jobs are meant is fixed when it begins: those with positions given by then and, where an end is undone, that ended by
- * then. Jobs change while it goes on, and one that was put back into the queue would be behind it: so it goes round until a whole round moved none.
+ * then. Jobs change while it goes on, and one that was put back into the queue would be behind it: so it goes round until a whole round moved none; by a
+ * group of errors it goes round once.
  */
 import { JOB_STATES } from '../domain/job-state.ts';
 import type { JobState } from '../domain/job-state.ts';
@@ -19,6 +20,16 @@ export interface WalkedJobs {
   /** At least one; all such that the move may leave. */
   states: readonly JobState[];
   submitted: SubmittedWithin | undefined;
+  /** Only of those that have ended. Absent: whenever they ended, of whatever. */
+  ended?: EndedJobs | undefined;
+}
+
+/** Jobs by how they ended. */
+export interface EndedJobs {
+  /** Only those that ended then or later. Undefined: whenever. */
+  fromMs: number | undefined;
+  /** Only those of this group of errors. Undefined: of whatever. */
+  errorGroup: string | undefined;
 }
 
 /** Where a walk is. */
@@ -43,6 +54,13 @@ export interface Match {
   nextPosition: number;
 }
 
+/** A job that was looked at. */
+export interface LookedAt extends Match {
+  state: JobState;
+  /** It ended late enough. */
+  counts: boolean;
+}
+
 /** The parts of a walk, each with an index of its own: of the queue two, the second of low priority. */
 export function partsOf(states: readonly JobState[]): { state: JobState; index: number }[] {
   return JOB_STATES.filter((state) => states.includes(state)).flatMap((state) => (state === 'IN_QUEUE' ? [0, 1] : [0]).map((index) => ({ state, index })));
@@ -61,25 +79,30 @@ export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> 
 }
 
 /**
- * The next jobs that match, at most `limit`. Cancelling begins at the end of a queue, so that claims, which begin at its head, meet none that is being
- * cancelled; queueing again begins with the oldest, so that they come in the order in which they were.
+ * The next jobs that match but for how they ended, at most `limit`. Cancelling begins at the end of a queue, so that claims, which begin at its head, meet
+ * none that is being cancelled; queueing again begins with the oldest, so that they come in the order in which they were.
  */
-export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promise<Match[]> {
-  const { endpointId, move, states, submitted, left, begunUs, part } = walk;
+export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promise<LookedAt[]> {
+  const { endpointId, move, states, submitted, ended: { fromMs } = {}, left, begunUs, part } = walk;
   const { state, index } = partsOf(states)[part]!;
   const isRetry = move === 'retry';
-  const ended = isRetry ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'` : sql``;
+  const byThen = isRetry ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'` : sql``;
   const order = state === 'IN_PROGRESS' ? sql`started_at` : isRetry ? sql`position` : sql`position DESC`;
-  return await sql<Match[]>`
-    SELECT id AS "jobId", position, ${isRetry ? sql`nextval('job_position_seq')` : sql`0::bigint`} AS "nextPosition" FROM (
-      SELECT id, position FROM job
+  // Answered and not left out: by position a statement would else read as many as there are to find some.
+  const counts = fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
+  return await sql<LookedAt[]>`
+    SELECT id AS "jobId", position, state, ${counts} AS counts, ${isRetry ? sql`nextval('job_position_seq')` : sql`0::bigint`} AS "nextPosition" FROM (
+      SELECT id, position, state, finished_at FROM job
       WHERE endpoint_id = ${endpointId} AND ${PARTS[state](sql)[index]!} AND position >= ${left.low} AND position < ${left.high}
-        ${submitted ? submittedWithin(sql, submitted) : sql``} ${ended} AND expires_at > now()
+        ${submitted ? submittedWithin(sql, submitted) : sql``} ${byThen} AND expires_at > now()
       ORDER BY ${order} LIMIT ${limit}::int
     ) AS found`;
 }
 
-/** Which rows of job j are these, as long as they match: FROM and WHERE of a statement that moves them. In the order in which outcomes lock theirs. */
+/**
+ * Which rows of job j are these, as long as they match: FROM and WHERE of a statement that moves them. In the order in which outcomes lock theirs. How they
+ * ended is as it was when they were looked at: a job that was queued again since then, to end in another way, has a position behind all that are meant.
+ */
 export function matching(sql: Sql, { endpointId, states, range }: JobWalk, matches: readonly Match[]): Fragment {
   const sorted = matches.toSorted((a, b) => byJob({ ...a, endpointId }, { ...b, endpointId }));
   return sql`
@@ -101,5 +124,7 @@ export function walkOn(walk: JobWalk, matches: readonly Match[], limit: number, 
     return { ...walk, left, hasMoved };
   }
   if (part + 1 < parts.length) return { ...walk, part: part + 1, left: range, hasMoved };
-  return hasMoved ? { ...walk, part: 0, left: range, hasMoved: false } : undefined;
+  // Those of other groups would all be read once more, to find one whose end was not yet committed at the first call.
+  const isOver = !hasMoved || walk.ended?.errorGroup !== undefined;
+  return isOver ? undefined : { ...walk, part: 0, left: range, hasMoved: false };
 }

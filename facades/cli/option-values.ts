@@ -21,6 +21,12 @@ export function span(text: string): number {
   return Number(digits) * UNITS_MS[unit!]!;
 }
 
+/** The id of a group of errors. None, as of a variable of a shell that is not set, would be all jobs. */
+export function errorGroup(text: string): string {
+  if (/^[\da-f]{16}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be the id of a group of errors, as `slipway errors` lists them: 16 hexadecimal digits.');
+}
+
 /** Where to listen: host:port, or a port of the loopback address; which addresses there are is its reader's to say. */
 export function listenAddress(text: string): string {
   return /^\d{1,5}$/.test(text) ? `127.0.0.1:${text}` : text;

@@ -26,6 +26,12 @@ interface Kept {
   atMs: number;
 }
 
+/** A log that was kept. */
+export interface ArchivedLog extends KeptLog {
+  /** The worker's endpoint, or the pod itself. */
+  owner: string;
+}
+
 /** What an archive is made of. */
 export interface LogArchiveOptions {
   folder: string;
@@ -66,14 +72,9 @@ export class LogArchive {
     await this.prune();
   }
 
-  /** Keeps the log of a worker that ended, and beside it when its parts arrived and what the worker ran then. */
-  async keepIndexed({ id, endpointId }: { id: string; endpointId: string }, { bytes, ...index }: KeptLog, spans: readonly object[]): Promise<void> {
-    await this.#write({ id, owner: endpointId }, bytes, JSON.stringify({ ...index, spans, owner: endpointId }));
-  }
-
-  /** Keeps the log of a pod that ended. */
-  async keep(id: string, log: Buffer): Promise<void> {
-    await this.#write({ id, owner: id }, log, '');
+  /** Keeps the log of what ended, and beside it when its parts arrived and what a worker ran then. `owner`: a worker's endpoint, or the pod itself. */
+  async keep({ id, owner }: { id: string; owner: string }, { bytes, ...index }: KeptLog, spans: readonly object[] = []): Promise<void> {
+    await this.#write({ id, owner }, bytes, JSON.stringify({ ...index, spans, owner }));
   }
 
   /** Removes what is too old or too much. Costs next to nothing when nothing is. */
@@ -95,14 +96,14 @@ export class LogArchive {
     await this.#remove(workerId);
   }
 
-  /** A worker's log with what stands in its index. Undefined: there is none, or it has no index. */
-  async attributed(workerId: string): Promise<KeptLog | undefined> {
-    const early = this.#writing.get(workerId);
-    if (!early && !this.#has(workerId)) return undefined;
+  /** A log with what stands in its index. Undefined: there is none, or it has no index. */
+  async attributed(id: string): Promise<ArchivedLog | undefined> {
+    const early = this.#writing.get(id);
+    if (!early && !this.#has(id)) return undefined;
     try {
       const [bytes, index] = early ? [early.log, early.index]
-        : await Promise.all([readFile(this.#path(workerId)), readFile(this.#indexPath(workerId), 'utf8')]);
-      return { bytes, ...JSON.parse(index) as Omit<KeptLog, 'bytes'> };
+        : await Promise.all([readFile(this.#path(id)), readFile(this.#indexPath(id), 'utf8')]);
+      return { bytes, ...JSON.parse(index) as Omit<ArchivedLog, 'bytes'> };
     } catch {
       return undefined;
     }
@@ -135,7 +136,7 @@ export class LogArchive {
     const writing = { log, index };
     this.#writing.set(id, writing);
     try {
-      if (index !== '') await writeFile(this.#indexPath(id), index, { mode: 0o600 });
+      await writeFile(this.#indexPath(id), index, { mode: 0o600 });
       await writeFile(this.#path(id), log, { mode: 0o600 });
       const kept = { id, owner, bytes: log.length + Buffer.byteLength(index), atMs: this.#clock.nowMs() };
       this.#kept = [...this.#kept.filter((other) => other.id !== id), kept];
@@ -177,7 +178,7 @@ export class LogArchive {
   }
 }
 
-/** Undefined: it is a pod's, which has no index, or of an earlier release. */
+/** Undefined: it is of an earlier release, in which pods' had no index. */
 function ownerOf(index: string): string | undefined {
   try {
     const { owner } = JSON.parse(index) as { owner?: unknown };

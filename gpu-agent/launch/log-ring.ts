@@ -43,6 +43,12 @@ export class LogRing {
     return result;
   }
 
+  /** Forgets all of them. */
+  protected clear(): void {
+    this.#start = 0;
+    this.#size = 0;
+  }
+
   #grow(needed: number): void {
     if (needed <= this.#buffer.length) return;
     const kept = this.tail(this.#size);

@@ -38,6 +38,17 @@ export class TimedLog extends LogRing {
     super.write(bytes);
   }
 
+  /** Puts what was kept of an earlier one before all that was written since: who reads on by bytes reads on in this one. */
+  precede({ bytes, start, stamps }: KeptLog): void {
+    const own = this.kept();
+    const from = start + bytes.length;
+    this.clear();
+    super.write(bytes);
+    super.write(own.bytes);
+    this.#written = from + own.start + own.bytes.length;
+    this.#stamps = [...stamps, ...own.stamps.map((stamp) => ({ ...stamp, at: from + stamp.at }))];
+  }
+
   /** All that is kept. A copy. */
   kept(): KeptLog {
     return { bytes: this.tail(this.size), start: this.#written - this.size, stamps: [...this.#stamps] };

@@ -1,8 +1,9 @@
-/** Reads the lines of one attempt from the log of its worker, which may have ended. */
+/** Reads the lines of one attempt from the log of its worker, or all lines of a worker or a pod; it may have ended. */
 import type { JobLogPage, JobLogPlace } from '../../proto/gen/slipway/v1/job_log.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { JobSpans } from '../attempts/job-spans.ts';
-import type { LogArchive } from '../launch/log-archive.ts';
+import type { ArchivedLog, LogArchive } from '../launch/log-archive.ts';
+import type { PodKeeper } from '../units/pods/pod-keeper.ts';
 import { jobLines } from '../units/workers/job-lines.ts';
 import type { AttributedLog } from '../units/workers/job-lines.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
@@ -10,16 +11,21 @@ import type { WorkerPool } from '../units/workers/worker-pool.ts';
 /** Where it looks. */
 export interface JobLogParts {
   pool: WorkerPool;
+  pods: PodKeeper;
   archive: LogArchive;
   spans: JobSpans;
   clock: Clock;
 }
 
-/** Undefined: nothing is kept of the worker. */
-export async function readJobLog({ pool, archive, spans, clock }: JobLogParts, workerId: string, place: JobLogPlace): Promise<JobLogPage | undefined> {
-  const log = pool.get(workerId)?.log;
+/** Undefined: nothing is kept of the worker, or no list of core has named the pod yet. */
+export async function readJobLog({ pool, pods, archive, spans, clock }: JobLogParts, id: string, place: JobLogPlace): Promise<JobLogPage | undefined> {
+  const pod = pods.get(id);
+  const log = (pool.get(id) ?? pod)?.log;
   // One that has written nothing yet may have a log of an earlier run of the agent.
-  const kept = !log || log.size === 0 ? await archive.attributed(workerId) : undefined;
-  if (kept) return jobLines(kept as AttributedLog, workerId, place, Infinity);
-  return log && jobLines({ ...log.kept(), spans: spans.of(workerId) }, workerId, place, clock.monotonicMs());
+  const kept = !log || log.size === 0 ? await archive.attributed(id) : undefined;
+  const nowMs = pod?.hasEnded ? Infinity : clock.monotonicMs();
+  if (!kept) return log && jobLines({ ...log.kept(), spans: spans.of(id) }, id, place, nowMs);
+  // A worker whose log was kept has ended; a pod may go on.
+  if (kept.owner === id) return pod && jobLines({ ...kept, spans: [] }, id, place, nowMs);
+  return jobLines(kept as AttributedLog & ArchivedLog, id, place, Infinity);
 }

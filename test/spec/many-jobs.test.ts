@@ -3,6 +3,7 @@ import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
 import { scratch } from '../helpers/scratch.ts';
@@ -77,6 +78,42 @@ t.test('running jobs are stopped at their workers, and POST /jobs/retry queues f
   t.match(await ask(jobs, 'retry?status=FAILED'), { done: 3, left: {}, hasMore: false });
   for (const id of failing) t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'at last' });
   t.match(await ask(jobs, 'retry'), { done: 0 }, 'neither what is COMPLETED nor what was CANCELLED runs again');
+});
+
+t.test('POST /jobs/retry?errorGroup: only jobs of that group, page after page', async (t) => {
+  const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
+  const messages = ['card 1 is too small', 'the disk is full', 'card 2 is too small', 'card 3 is too small'];
+  const ids = await Promise.all(messages.map((message) => jobs.run({ mode: 'throw', message })));
+  for (const id of ids) t.match(await jobs.settled(id), { status: 'FAILED' });
+  const { groups } = (await jobs.call('GET', '/errors')).json as unknown as { groups: { id: string; text: string; jobs: number }[] };
+  const group = groups.find(({ text }) => text.includes('card #'))!;
+  t.equal(group.jobs, 3);
+  await system.endWorkers(jobs.id);
+  await waitFor('no worker to be left', async () => (
+    (await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key)).workers.length === 0
+  ));
+  t.match(await ask(jobs, `retry?errorGroup=${group.id}&status=TIMED_OUT`), { done: 0, hasMore: false });
+  t.match(await ask(jobs, `retry?errorGroup=${group.id}&endedFrom=${new Date(Date.now() + 3_600_000).toISOString()}`), { done: 0, hasMore: false });
+  let told = await ask(jobs, `retry?errorGroup=${group.id}&endedFrom=now-1h&limit=1`);
+  let done = told.done;
+  for (let pages = 1; told.nextCursor !== undefined; pages += 1) {
+    t.ok(pages < 6, `${pages} pages`);
+    // What stands beside a cursor counts for nothing.
+    told = await ask(jobs, `retry?limit=1&cursor=${told.nextCursor}`);
+    done += told.done;
+  }
+  t.equal(done, 3);
+  t.match(await jobs.look(ids[1]!), { status: 'FAILED' });
+  for (const bad of ['', 'x', '0123456789ABCDEF', `${group.id}0`, `${group.id}&errorGroup=${group.id}`]) {
+    t.match(await jobs.call('POST', `/jobs/retry?errorGroup=${bad}`), {
+      status: 400, json: { code: 'invalid_request', error: /^"errorGroup" must be one id of a group of errors/ },
+    }, bad);
+  }
+  t.match(await jobs.call('POST', '/jobs/retry?endedFrom=yesterday'), { status: 400, json: { error: /^"endedFrom" must be one ISO 8601 time/ } });
+  for (const name of ['errorGroup', 'endedFrom']) {
+    t.match(await jobs.call('POST', `/jobs/cancel?${name}=${group.id}`), { status: 400, json: { error: /is of jobs that have ended/ } });
+  }
+  await jobs.counted({ inQueue: 3 });
 });
 
 t.test('only with a key that may write, and only the endpoint that is named', async (t) => {

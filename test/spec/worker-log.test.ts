@@ -1,10 +1,13 @@
-/** GET /v2/serverless/{id}/workers/{workerId}/logs: a worker's lines in the form of REST v2 (docs/api.md#log-of-a-worker). */
+/** GET /v2/serverless/{id}/workers/{workerId}/logs: a worker's lines in the form of REST v2 (docs/api.md#log-of-a-worker-or-a-pod). */
+import { connect } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { scratch } from '../helpers/scratch.ts';
 import { readEvents } from '../helpers/sse.ts';
 import type { SseEvent } from '../helpers/sse.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -14,7 +17,9 @@ t.setTimeout(120_000);
 
 /** More than a page has, of lines that are as long as their number says. */
 const WRITTEN = 3_000;
-const system = await startSystem(t);
+const LONG_LINES = 4_000;
+const LONG_LINE = 250;
+const system = await startSystem(t, { facadeEnv: { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' } });
 const workerOf = (endpointId: string): Promise<string> => waitFor('its worker', async () => (
   (await call(system.clients.machines, 'listWorkers', { endpointId }, system.key)).workers[0]?.id
 ));
@@ -79,6 +84,25 @@ t.test('of a long log exactly so many', async (t) => {
   t.same(await written('?tail=5000'), numbers);
   t.same(await written('?since=now-1h'), numbers);
   t.same(await written('?tail=0'), []);
+  await system.endWorkers(id);
+});
+
+t.test('what is kept of many lines has its room among answers until it is read', async (t) => {
+  const files = await scratch(t);
+  const script = `i=0; while [ $i -lt ${LONG_LINES} ]; do i=$((i+1)); printf '%0${LONG_LINE}d\\n' $i; done; echo x > ${files.path('done')}; exec sleep 1000`;
+  const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
+  const logs = pathOf(id, await workerOf(id));
+  await files.noted('done');
+  const held = async (): Promise<number> => valueOf(await readMetrics(system.metrics.facade), 'slipway_facade_memory_bytes', { budget: 'answers' });
+  t.equal(await held(), 0);
+  // The second is answered behind the first, which does not end.
+  const socket = connect(Number(new URL(system.url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  const ask = (query: string): string => `GET ${logs}${query} HTTP/1.1\r\nhost: slipway\r\nauthorization: Bearer ${system.key}\r\n\r\n`;
+  socket.write(ask('?tail=0') + ask('?tail=5000'));
+  await waitFor('more than a page has to be counted', async () => await held() > LONG_LINES * LONG_LINE);
+  socket.destroy();
+  await waitFor('the room to be free again', async () => await held() === 0);
   await system.endWorkers(id);
 });
 

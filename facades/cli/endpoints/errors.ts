@@ -1,11 +1,11 @@
 /** `slipway errors`: what jobs of an endpoint failed of, and running those of a group again. */
 import type { Command } from 'commander';
 import type { ErrorGroup } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
 import { jobErrorsRecord } from '../../resources/endpoints/present-job-errors.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { span } from '../option-values.ts';
+import { changeAll, leftText, RETRIED } from '../jobs/change-all.ts';
+import { errorGroup, span } from '../option-values.ts';
 import { printable } from '../output/printable.ts';
 import { ago, count } from '../output/words.ts';
 import { endpointIdOf } from './find-endpoint.ts';
@@ -15,9 +15,8 @@ interface ErrorsOptions {
   retry?: string;
 }
 
-/** Jobs that are queued again at a time. */
-const AT_ONCE = 8;
-const LEFT: ReadonlySet<string> = new Set(['JOB_NOT_RETRYABLE', 'JOB_NOT_FOUND']);
+/** How far back core looks unless it is told. */
+const SPAN_MS_DEFAULT = 24 * 60 * 60 * 1_000;
 /** Of the text of a group in the table, in characters. */
 const TEXT_SHOWN = 100;
 
@@ -29,7 +28,7 @@ export function addErrors(program: Command, cli: Cli): void {
     examples: ['errors ocr', 'errors ocr --since 30m --json', 'errors ocr --retry 5d41402abc4b2a76'],
   })
     .option('--since <time>', 'how far back from now, 1m to 7d; default 1d', span)
-    .option('--retry <group>', 'queue all jobs of this group again')
+    .option('--retry <group>', 'queue all jobs of this group again', errorGroup)
     .action((named: string | undefined, { since: spanMs = 0, retry }: ErrorsOptions) => (
       retry === undefined ? showErrors(cli, named, spanMs) : retryGroup(cli, named, { groupId: retry, spanMs })
     ));
@@ -54,32 +53,14 @@ async function showErrors(cli: Cli, named: string | undefined, spanMs: number): 
   });
 }
 
-/** Each job as `jobs retry` does it, the one that failed first first; those that are in another state meanwhile are left as they are. */
-async function retryGroup(cli: Cli, named: string | undefined, asked: { groupId: string; spanMs: number }): Promise<void> {
+/** As `retry --error-group` does it, of those that ended as far back as was asked for. */
+async function retryGroup(cli: Cli, named: string | undefined, { groupId, spanMs }: { groupId: string; spanMs: number }): Promise<void> {
   const endpointId = await endpointIdOf(cli, named);
-  const { groups: [group] } = await cli.core.jobs.call((client) => client.listErrors, { endpointId, ...asked });
-  const left = [...group?.jobIds ?? []];
-  let queued = 0;
-  const lane = async (): Promise<void> => {
-    for (let jobId = left.pop(); jobId !== undefined; jobId = left.pop()) {
-      if (await retryOne(cli, endpointId, jobId)) queued += 1;
-      cli.output.progress('jobs queued again', String(queued));
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  cli.output.clearProgress();
-  cli.output.result({ group: asked.groupId, queued }, () => cli.output.line(`${count(queued, 'job')} queued again.`));
-}
-
-/** False: it is in another state, or is no more. */
-async function retryOne({ core }: Cli, endpointId: string, jobId: string): Promise<boolean> {
-  try {
-    await core.jobs.call((client) => client.retryJob, { endpointId, jobId });
-    return true;
-  } catch (error) {
-    if (error instanceof CoreError && LEFT.has(error.reason)) return false;
-    throw error;
-  }
+  const { groups: [group] } = await cli.core.jobs.call((client) => client.listErrors, { endpointId, groupId, spanMs });
+  const endedFrom = new Date(cli.clock.nowMs() - (spanMs || SPAN_MS_DEFAULT));
+  const wanted = { endpointId, states: [], submittedFrom: undefined, submittedUntil: undefined, limit: 0, errorGroup: groupId, endedFrom };
+  const { done, left } = await changeAll(cli, RETRIED, wanted, count(group?.jobs ?? 0, 'job'));
+  cli.output.result({ group: groupId, queued: done }, () => cli.output.line(`${count(done, 'job')} queued again${leftText(left)}.`));
 }
 
 function shortened(text: string): string {

@@ -9,7 +9,7 @@ import type { Executor, UnitExit } from '../../executors/executor.ts';
 import { REASON_LOG_BYTES, describeExit, withLog } from '../../launch/end-reason.ts';
 import type { UnitLauncher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
-import type { LogRing } from '../../launch/log-ring.ts';
+import type { TimedLog } from '../../launch/timed-log.ts';
 import { isLive } from '../step.ts';
 import type { Desired, Policy } from '../step.ts';
 import { Unit } from '../unit.ts';
@@ -53,6 +53,8 @@ export class Pod implements UnitKind {
   #request: DesiredPod;
   #report: PodReport;
   #isTold: boolean;
+  /** Its log has, or needs not, what it wrote under an earlier run of the agent. */
+  #hasFormerLog = false;
   /** How the run that is wanted ended last. */
   #failed: PodReport | undefined;
 
@@ -83,8 +85,14 @@ export class Pod implements UnitKind {
     return { ...made, image: spec.imageName, gpuUuids: spec.gpuUuids };
   }
 
-  get log(): LogRing {
+  get log(): TimedLog {
     return this.#unit.log;
+  }
+
+  /** Nothing of it runs, and nothing will until something else is wanted. */
+  get hasEnded(): boolean {
+    const { phase, retryAtMs } = this.#unit.observed;
+    return (phase === 'settled' && this.#unit.desired.want === 'stand') || (phase === 'exited' && retryAtMs === Infinity);
   }
 
   /** It and its files are gone, or the agent stops and nothing of it runs. */
@@ -143,13 +151,17 @@ export class Pod implements UnitKind {
     const { spec } = this.#request;
     if (!spec) throw new PrepareError('REFUSED', 'Core did not say how to start the pod.');
     if (!this.#isTold) throw new Error('core has not said yet how to start it');
-    const { launcher, files } = this.#parts;
+    const { launcher, files, archive } = this.#parts;
+    const former = this.#hasFormerLog ? undefined : await archive.attributed(this.id);
+    if (former) this.log.precede(former);
+    this.#hasFormerLog = true;
     return launcher.pod({
       podId: this.id, run, spec, openDisk: (user) => files.open(this.id, disk, user), onOutput: (bytes) => this.log.write(bytes),
     });
   }
 
   started(): void {
+    this.#hasFormerLog = true;
     this.#failed = undefined;
   }
 
@@ -180,7 +192,9 @@ export class Pod implements UnitKind {
     const warn = (what: string) => (error: unknown) => logger.warn({ err: error, podId: this.id }, what);
     if (disk !== undefined) await files.open(this.id, disk).catch(warn('disks of a pod were not removed'));
     // So that it can be read from the next agent too.
-    if (this.log.size > 0) await archive.keep(this.id, this.log.tail(this.log.size)).catch(warn('log was not kept'));
+    if (this.log.size === 0) return;
+    this.#hasFormerLog = true;
+    await archive.keep({ id: this.id, owner: this.id }, this.log.kept()).catch(warn('log was not kept'));
   }
 
   async remove(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Which lines of a worker's log belong to one attempt of a job, or all of them (proto/slipway/v1/job_log.proto has the rule). Pure. */
+/** Which lines of a worker's log belong to one attempt of a job, or all of them, of a pod too (proto/slipway/v1/job_log.proto has the rule). Pure. */
 import type { JobLogLine, JobLogPage, JobLogPlace } from '../../../proto/gen/slipway/v1/job_log.ts';
 import type { KeptLog, Stamp } from '../../launch/timed-log.ts';
 
@@ -36,7 +36,7 @@ export interface AttributedLog extends KeptLog {
   spans: readonly JobSpan[];
 }
 
-/** A page of an attempt's lines. `nowMs`: by the same clock as the spans; Infinity: the worker has ended. */
+/** A page of an attempt's lines. `nowMs`: by the same clock as the spans; Infinity: the worker or pod has ended. */
 export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlace, nowMs: number): JobLogPage {
   const belongs = ruleOf(log, place);
   const hasEnded = nowMs === Infinity || belongs.toMs + STRAGGLE_MS < nowMs;

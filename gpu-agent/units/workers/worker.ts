@@ -278,7 +278,7 @@ export class Worker implements UnitKind {
     const { archive, launcher, logger, ports, spansOf } = this.#parts;
     this.http?.givePorts(ports);
     const warn = (what: string) => (error: unknown): void => logger.warn({ err: error, workerId: this.id, endpointId: this.endpointId }, what);
-    await archive.keepIndexed(this, this.log.kept(), spansOf(this.id)).catch(warn('log was not kept'));
+    await archive.keep({ id: this.id, owner: this.endpointId }, this.log.kept(), spansOf(this.id)).catch(warn('log was not kept'));
     await launcher.dropScratch(this.id).catch(warn('scratch folder was not removed'));
   }
 

@@ -7,13 +7,15 @@ const WALK: JobWalk = {
   endpointId: 'ep1234567890ab', move: 'cancel', states: ['IN_QUEUE', 'IN_PROGRESS'], submitted: { fromMs: 0, untilMs: 253_402_300_799_999 },
   range: { low: 0, high: Number.MAX_SAFE_INTEGER }, begunUs: 1_790_000_000_000_000, part: 2, left: { low: 7, high: 90 }, hasMoved: true,
 };
+const RETRIED: JobWalk = { ...WALK, move: 'retry', states: ['TIMED_OUT'], part: 0 };
 const fields = (walk: JobWalk): unknown[] => JSON.parse(Buffer.from(cursorOf(walk), 'base64url').toString()) as unknown[];
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 t.test('a walk comes back as it was', async (t) => {
   const walks: JobWalk[] = [
     WALK, { ...WALK, submitted: undefined, hasMoved: false }, { ...WALK, submitted: { fromMs: undefined, untilMs: 5 } },
-    { ...WALK, move: 'retry', states: ['TIMED_OUT'], part: 0 },
+    RETRIED, { ...RETRIED, ended: { fromMs: 5, errorGroup: undefined } }, { ...RETRIED, ended: { fromMs: undefined, errorGroup: '0123456789abcdef' } },
+    { ...RETRIED, ended: { fromMs: 253_402_300_799_999, errorGroup: '0123456789abcdef' } },
   ];
   for (const walk of walks) t.same(walkFrom(cursorOf(walk), walk.endpointId, walk.move), walk);
   t.equal(cursorOf(undefined), '');
@@ -34,4 +36,18 @@ t.test('of another endpoint, another kind of call, or made up', async (t) => {
     }
   }
   refused(encoded(fields(WALK).with(8, 3)), 'a part that is not there');
+});
+
+t.test('by how jobs ended: what has no such filter is as releases without it give and take it', async (t) => {
+  const old = fields(RETRIED);
+  t.equal(old.length, 12);
+  t.same(walkFrom(encoded(old), WALK.endpointId, 'retry'), RETRIED);
+  const refused = (value: unknown[], name: string, move: JobWalk['move'] = 'retry') => (
+    t.throws(() => walkFrom(encoded(value), WALK.endpointId, move), { reason: 'INVALID_REQUEST', message: /cursor/ }, name)
+  );
+  const group = '0123456789abcdef';
+  refused([...fields(WALK), null, group], 'to cancel', 'cancel');
+  for (const more of [[null], [group], [null, group, null], [null, ''], [null, 'x'], [null, 7], [null, [group]], [-1, group], ['5', group], [2 ** 60, group]]) {
+    refused([...old, ...more], JSON.stringify(more));
+  }
 });

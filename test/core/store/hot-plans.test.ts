@@ -80,6 +80,7 @@ async function retryMany(stores: Stores, count: number, measure: Parameters<type
   const walk = await jobs.beginWalk({ endpointId: ENDPOINT, move: 'retry', states: ['FAILED', 'TIMED_OUT'], submitted: undefined });
   await measure('look for failed jobs', () => jobs.nextMatches(walk, count));
   await measure('look for jobs that timed out', () => jobs.nextMatches({ ...walk, part: 1 }, count));
+  await measure('read parts of errors', () => jobs.errorParts(ENDPOINT, keys.map(({ jobId }) => jobId)));
   const [one, ...matches] = await jobs.nextMatches(walk, count);
   await measure('retry', () => jobs.retry({ endpointId: ENDPOINT, jobId: one!.jobId }), 1);
   await measure('retry many', async () => {

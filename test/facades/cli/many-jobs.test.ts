@@ -63,4 +63,23 @@ t.test('many jobs', async (t) => {
     t.match(told, { stdout: '3 jobs queued again.\n', stderr: /^Queue again 3 jobs of served\?/ });
     for (const id of failing) t.match(await served.settled(id), { status: 'COMPLETED', output: 'at last' });
   });
+
+  await t.test('retry runs those of one group of errors again', async (t) => {
+    const messages = ['card 1 is too small', 'the disk is full', 'card 2 is too small'];
+    const ids = await Promise.all(messages.map((message) => served.run({ mode: 'throw', message })));
+    for (const id of ids) t.match(await served.settled(id), { status: 'FAILED' });
+    const { groups } = await cli.json<{ groups: { id: string; text: string; jobs: number }[] }>('errors', 'served');
+    const { id: group } = groups.find(({ text }) => text.includes('card #'))!;
+    const told = await cli.runWith('n\n', 'retry', 'served', '--error-group', group);
+    t.match(told, { stderr: new RegExp(`^Queue again 2 jobs of group ${group} of served\\?`) });
+    const part = await cli.runWith('n\n', 'retry', 'served', '--error-group', group, '--since', '1h');
+    t.match(part, { stderr: /^Queue again those that match of 2 jobs of group/ });
+    t.match(await cli.json('retry', 'served', '--error-group', group, '--to', '2026-01-31', '-y'), { done: 0, left: {} });
+    t.match(await cli.json('retry', 'served', '--error-group', group, '-y'), { done: 2, left: {} });
+    for (const bad of ['', 'x', group.toUpperCase().replace(/^./, 'A')]) {
+      t.match(await cli.run('retry', 'served', '--error-group', bad, '-y'), { code: 2, stderr: /must be the id of a group of errors/ }, bad);
+    }
+    t.match(await cli.run('cancel', 'served', '--error-group', group, '-y'), { code: 2, stderr: /unknown option/ });
+    t.match(await cli.run('errors', 'served', '--retry', ''), { code: 2, stderr: /must be the id of a group of errors/ });
+  });
 });

@@ -225,21 +225,45 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByText('1 ×').waitFor();
     await page.getByLabel('of the last').selectOption({ label: 'day' });
     await page.getByText('130 ×').waitFor();
+    // Only those that are shown, not all that are kept.
+    await page.getByLabel('of the last').selectOption({ label: 'hour' });
+    await page.getByText('1 ×').waitFor();
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByText('1 queued again.').waitFor();
+    const queued = async () => (
+      (await sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${id} AND state = 'IN_QUEUE' ORDER BY position`).map((job) => job.id)
+    );
+    t.same(await queued(), [`00000007${rest}`]);
+    await failed(131, 2_501);
+    await page.reload();
+    await page.getByText('2,500 ×').waitFor();
+    // The third call is held until it has been stopped.
+    let calls = 0;
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => { letGo = resolve; });
+    await page.route('**/jobs/retry*', async (route) => {
+      calls += 1;
+      if (calls === 3) await held;
+      if (calls === 2) return route.fulfill({ status: 429, json: { error: 'Too many requests.', code: 'rate_limited' } });
+      await route.continue();
+    });
     await page.getByRole('button', { name: 'Run these again' }).click();
-    // As many as its rate limit lets pass at once; it waits for the others.
-    await page.getByText(/^\d+ of 130 queued again …$/).waitFor();
+    await page.getByText(/^1,000 of 2,500 queued again … Too many requests/).waitFor();
+    await waitFor('the third call', () => calls === 3);
+    await inspect(t, page, 'errors that are run again');
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText(/^\d+ jobs queued again\. The others are left as they are\.$/).waitFor();
-    const queued = async () => (await sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${id} AND state = 'IN_QUEUE'`).map((job) => job.id);
-    const first = await queued();
-    t.ok(first.length < 130, `${first.length} queued before it was stopped`);
-    t.ok(first.includes(`00000001${rest}`), 'the one that failed first first');
-    const left = 130 - first.length;
-    await page.getByText(`${left} ×`).waitFor();
+    letGo();
+    const told = '2,000 queued again, then stopped: the others are left as they were.';
+    await page.getByText(told).waitFor();
+    t.equal(await page.evaluate('document.activeElement.textContent'), told, 'where the focus is, too');
+    t.equal(calls, 3, 'nothing more was asked for');
+    await page.unroute('**/jobs/retry*');
+    t.same((await queued()).slice(0, 3), [`00000007${rest}`, `00000001${rest}`, `00000002${rest}`], 'the oldest first');
+    await page.getByText('500 ×').waitFor();
     await page.getByRole('button', { name: 'Run these again' }).click();
-    await page.getByText(`${left} jobs queued again.`).waitFor();
+    await page.getByText('500 queued again.', { exact: true }).waitFor();
     await page.getByText('No job that failed in this time is kept.').waitFor();
-    t.equal((await queued()).length, 130, 'all of the group, not only those that are shown');
+    t.equal((await queued()).length, 2_501, 'all of the group, not only those that are shown');
     await inspect(t, page, 'errors, none left');
   });
 });

@@ -73,7 +73,7 @@ function errors(t: Test, { system, open, signIn }: BrowserParts): void {
     const again = page.getByRole('listitem').filter({ hasText: 'too small' }).first();
     const retried = (await again.getByRole('link', { name: 'the latest' }).getAttribute('href'))!.split('/').at(-1)!;
     await again.getByRole('button', { name: 'Run these again' }).click();
-    await page.getByText('2 jobs queued again.').waitFor();
+    await page.getByText('2 queued again.').waitFor();
     await own.settled(retried);
     await page.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
     await page.getByRole('cell', { name: /card 11 is too small/ }).first().waitFor();

@@ -9,6 +9,10 @@ import { fillDisk, smallDisk } from '../../helpers/small-disk.ts';
 const MIB = 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
 
+/** As large as an index of what has an id of three characters, and forty logs of ten bytes with theirs. */
+const INDEX_BYTES = JSON.stringify({ start: 0, stamps: [], spans: [], owner: 'w10' }).length;
+const ROOM = 40 * (10 + INDEX_BYTES);
+
 /** An archive on a clock that the test moves. */
 async function setup(t: Test, bytesMax = 64 * MIB, disk = t.testdir({})) {
   const folder = join(disk, 'logs');
@@ -19,21 +23,21 @@ async function setup(t: Test, bytesMax = 64 * MIB, disk = t.testdir({})) {
     return archive;
   };
   const end = (archive: LogArchive, id: string, endpointId: string, bytes = Buffer.from(id)): Promise<void> => (
-    archive.keepIndexed({ id, endpointId }, { bytes, start: 0, stamps: [] }, [])
+    archive.keep({ id, owner: endpointId }, { bytes, start: 0, stamps: [] })
   );
   const onDisk = async (): Promise<number> => (await readdir(folder)).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
   return { folder, clock, open, end, onDisk };
 }
 
 t.test('keeps a bounded number of bytes, across restarts, the newest', async (t) => {
-  const { folder, open, onDisk } = await setup(t, 400);
+  const { folder, open, end, onDisk } = await setup(t, ROOM);
   const archive = await open();
   for (let i = 10; i < 70; i += 1) {
-    await archive.keep(`w${i}`, Buffer.from(`log of ${i} `));
+    await end(archive, `w${i}`, `w${i}`, Buffer.from(`log of ${i} `));
     // Files of one moment have no order.
     utimesSync(join(folder, `w${i}.log`), i, i);
   }
-  t.equal(await onDisk(), 400);
+  t.equal(await onDisk(), ROOM);
   t.equal(await archive.tail('w29', 100), undefined);
   t.equal(String(await archive.tail('w30', 100)), 'log of 30 ');
   t.equal(String(await archive.tail('w69', 4)), ' 69 ');
@@ -43,20 +47,20 @@ t.test('keeps a bounded number of bytes, across restarts, the newest', async (t)
   writeFileSync(join(folder, 'w69.index.json'), '{}');
   writeFileSync(join(folder, 'cut-off.index.json'), '{}');
   const again = await open();
-  t.same((await readdir(folder)).filter((name) => name.endsWith('.json')), ['w69.index.json'], 'an index without its log goes');
+  t.notOk((await readdir(folder)).includes('cut-off.index.json'), 'an index without its log goes');
   t.equal(String(await again.tail('w30', 100)), 'log of 30 ', 'there is room for all');
-  await again.keep('new', Buffer.from('ab'));
+  await end(again, 'new', 'new', Buffer.from('ab'));
   t.equal(String(await again.tail('w30', 100)), 'log of 30 ', 'and for two bytes more');
-  await again.keep('newer', Buffer.from('c'));
-  t.equal(await again.tail('w30', 100), undefined, 'the index takes room too: the oldest of the largest went');
-  t.equal(await onDisk(), 391);
+  await end(again, 'newer', 'newer', Buffer.from('c'));
+  t.equal(await again.tail('w30', 100), undefined, 'indexes take room too: the oldest of the largest went');
+  t.equal(await onDisk(), ROOM - 7);
 });
 
 t.test('an endpoint whose workers end all the time, or write the most, loses its own', async (t) => {
   const { folder, open, end, onDisk } = await setup(t, 4 * MIB);
   let archive = await open();
   await end(archive, 'quiet', 'e1');
-  await archive.keep('pod', Buffer.from('pod'));
+  await end(archive, 'pod', 'pod');
   for (let count = 0; count < 20; count += 1) {
     if (count === 12) archive = await open();
     await end(archive, `loud${count}`, 'e2', Buffer.alloc(MIB, 'x'));
@@ -82,7 +86,7 @@ t.test('a worker\'s log goes after a day, also while nothing else ends; a pod\'s
   const { folder, clock, open, end } = await setup(t);
   let archive = await open();
   await end(archive, 'worker', 'e1');
-  await archive.keep('pod', Buffer.from('pod'));
+  await end(archive, 'pod', 'pod');
   clock.atMs += DAY_MS - 60_000;
   await archive.prune();
   t.equal(String(await archive.tail('worker', 100)), 'worker');
@@ -93,7 +97,7 @@ t.test('a worker\'s log goes after a day, also while nothing else ends; a pod\'s
   clock.atMs += DAY_MS + 60_000;
   await archive.prune();
   t.equal(await archive.tail('next', 100), undefined);
-  t.same(await readdir(folder), ['pod.log']);
+  t.same((await readdir(folder)).toSorted(), ['pod.index.json', 'pod.log']);
   await archive.drop('pod');
   t.same(await readdir(folder), []);
 });

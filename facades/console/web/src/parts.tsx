@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { LATE_MS, LATE_TEXT } from '../../views.ts';
 import { ApiError } from './api.ts';
 import { after } from './stopwatch.ts';
+import { stateText } from './words.ts';
 
 /** A titled part of a page. */
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
@@ -32,7 +33,7 @@ export function FactsTable({ label, facts }: { label: string; facts: readonly (r
 
 /** A word that says a state; never by its colour alone. */
 export function Badge({ word, tone }: { word: string; tone?: string }) {
-  return <span className={`badge ${tone ?? toneOf(word)}`}>{word.toLowerCase().replaceAll('_', ' ')}</span>;
+  return <span className={`badge ${tone ?? toneOf(word)}`}>{stateText(word)}</span>;
 }
 
 const TONES: Readonly<Record<string, string>> = {

@@ -25,6 +25,11 @@ export function counted(value: number, what: string): string {
   return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
 }
 
+/** The state of a job, or what else is named so. */
+export function stateText(state: string): string {
+  return state.toLowerCase().replaceAll('_', ' ');
+}
+
 /** A span in the unit that reads best. */
 export function span(ms: number | undefined): string {
   return ms === undefined ? '–' : unbroken(spanOf(ms));

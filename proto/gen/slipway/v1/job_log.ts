@@ -10,7 +10,7 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
 /** Which lines of one attempt. */
 export interface JobLogPlace {
-  /** The job. Empty: all that its worker wrote, whatever it ran; `attempt` is then 0. */
+  /** The job. Empty: all that its worker, or a pod, wrote, whatever it ran; `attempt` is then 0. */
   jobId: string;
   /** Number of the attempt. */
   attempt: number;
@@ -27,7 +27,7 @@ export interface JobLogPlace {
 export interface JobLogLine {
   /** Number of the attempt. */
   attempt: number;
-  /** The worker that wrote it. */
+  /** The worker that wrote it, or the pod. */
   workerId: string;
   /** When it arrived at the worker's agent; of a container whose agent was started anew since, when that was. */
   time:
@@ -49,7 +49,7 @@ export interface JobLogPage {
   offset: number;
   /** There are more now. */
   more: boolean;
-  /** The attempt has ended, and nothing more of it will come. */
+  /** The attempt, or the worker or pod itself, has ended, and nothing more of it will come. */
   over: boolean;
   /** Before these the attempt may have written lines that are kept no more, or after the place that was asked for. */
   cut: boolean;

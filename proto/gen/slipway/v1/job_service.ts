@@ -461,8 +461,18 @@ export interface RetryJobsRequest {
     | undefined;
   /** Jobs to look at in this call, 1 to 1,000. Default 1,000. */
   limit: number;
-  /** `next_cursor` of the call before: it has the filter of the first one, and the fields 2 to 4 count for nothing. Empty: the first call. */
+  /**
+   * `next_cursor` of the call before: it has the filter of the first one, and the fields 2 to 4, 7 and 8 count for nothing. Empty: the first
+   * call.
+   */
   cursor: string;
+  /**
+   * Only jobs of this group of errors, by the `id` that ListErrors gives it; ListErrors looks at the newest jobs, this at all that there were at the first call.
+   * To see whether a job is of it its error is read: a call also ends after 64 MiB of errors. Empty: whatever their errors say.
+   */
+  errorGroup: string;
+  /** Only jobs that became FAILED or TIMED_OUT at or after this time. Absent: from the first. */
+  endedFrom?: Date | undefined;
 }
 
 /** What one call came to. */
@@ -3269,7 +3279,16 @@ export const CancelJobsResponse: MessageFns<CancelJobsResponse> = {
 };
 
 function createBaseRetryJobsRequest(): RetryJobsRequest {
-  return { endpointId: "", states: [], submittedFrom: undefined, submittedUntil: undefined, limit: 0, cursor: "" };
+  return {
+    endpointId: "",
+    states: [],
+    submittedFrom: undefined,
+    submittedUntil: undefined,
+    limit: 0,
+    cursor: "",
+    errorGroup: "",
+    endedFrom: undefined,
+  };
 }
 
 export const RetryJobsRequest: MessageFns<RetryJobsRequest> = {
@@ -3295,6 +3314,12 @@ export const RetryJobsRequest: MessageFns<RetryJobsRequest> = {
     }
     if (message.cursor !== "") {
       writer.uint32(50).string(message.cursor);
+    }
+    if (message.errorGroup !== "") {
+      writer.uint32(58).string(message.errorGroup);
+    }
+    if (message.endedFrom !== undefined) {
+      Timestamp.encode(toTimestamp(message.endedFrom), writer.uint32(66).fork()).join();
     }
     return writer;
   },
@@ -3370,6 +3395,22 @@ export const RetryJobsRequest: MessageFns<RetryJobsRequest> = {
             message.cursor = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.errorGroup = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.endedFrom = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3393,6 +3434,8 @@ export const RetryJobsRequest: MessageFns<RetryJobsRequest> = {
     message.submittedUntil = object.submittedUntil ?? undefined;
     message.limit = object.limit ?? 0;
     message.cursor = object.cursor ?? "";
+    message.errorGroup = object.errorGroup ?? "";
+    message.endedFrom = object.endedFrom ?? undefined;
     return message;
   },
 };
@@ -4768,7 +4811,7 @@ export const JobServiceService = {
   },
   /**
    * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
-   * that end after the first call are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   * that end after the first call, or again, are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
    */
   retryJobs: {
     path: "/slipway.v1.JobService/RetryJobs" as const,
@@ -4917,7 +4960,7 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   cancelJobs: handleUnaryCall<CancelJobsRequest, CancelJobsResponse>;
   /**
    * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
-   * that end after the first call are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   * that end after the first call, or again, are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
    */
   retryJobs: handleUnaryCall<RetryJobsRequest, RetryJobsResponse>;
   /** Removes all queued jobs of an endpoint; running ones go on. */
@@ -5102,7 +5145,7 @@ export interface JobServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
-   * that end after the first call are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   * that end after the first call, or again, are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
    */
   retryJobs(
     request: RetryJobsRequest,

@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { FieldMask } from "../../google/protobuf/field_mask.ts";
+import { JobLogPage, JobLogPlace } from "./job_log.ts";
 import { ListView } from "./list_view.ts";
 import { EndedWorkers } from "./machine.ts";
 import { Pod } from "./pod.ts";
@@ -170,12 +171,16 @@ export interface GetPodLogRequest {
   id: string;
   /** How many bytes from the end, 1 to 1,048,576. Default 65,536. */
   tailBytes: number;
+  /** All lines with their times instead of these bytes, from `offset` on and at most `limit` of them; job_id must be empty. Absent: the bytes. */
+  place?: JobLogPlace | undefined;
 }
 
 /** What it wrote. */
 export interface GetPodLogResponse {
   /** stdout and stderr as they were written, interleaved. */
   log: Buffer;
+  /** With `place` of the request: its lines; then `log` is empty. It is `over` when nothing of the pod runs, and nothing will until it is started. */
+  page?: JobLogPage | undefined;
 }
 
 function createBaseCreatePodRequest(): CreatePodRequest {
@@ -1272,7 +1277,7 @@ export const DeletePodResponse: MessageFns<DeletePodResponse> = {
 };
 
 function createBaseGetPodLogRequest(): GetPodLogRequest {
-  return { id: "", tailBytes: 0 };
+  return { id: "", tailBytes: 0, place: undefined };
 }
 
 export const GetPodLogRequest: MessageFns<GetPodLogRequest> = {
@@ -1282,6 +1287,9 @@ export const GetPodLogRequest: MessageFns<GetPodLogRequest> = {
     }
     if (message.tailBytes !== 0) {
       writer.uint32(16).int32(message.tailBytes);
+    }
+    if (message.place !== undefined) {
+      JobLogPlace.encode(message.place, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1315,6 +1323,14 @@ export const GetPodLogRequest: MessageFns<GetPodLogRequest> = {
             message.tailBytes = reader.int32();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.place = JobLogPlace.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1334,18 +1350,24 @@ export const GetPodLogRequest: MessageFns<GetPodLogRequest> = {
     const message = createBaseGetPodLogRequest();
     message.id = object.id ?? "";
     message.tailBytes = object.tailBytes ?? 0;
+    message.place = (object.place !== undefined && object.place !== null)
+      ? JobLogPlace.fromPartial(object.place)
+      : undefined;
     return message;
   },
 };
 
 function createBaseGetPodLogResponse(): GetPodLogResponse {
-  return { log: Buffer.alloc(0) };
+  return { log: Buffer.alloc(0), page: undefined };
 }
 
 export const GetPodLogResponse: MessageFns<GetPodLogResponse> = {
   encode(message: GetPodLogResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.log.length !== 0) {
       writer.uint32(10).bytes(message.log);
+    }
+    if (message.page !== undefined) {
+      JobLogPage.encode(message.page, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1371,6 +1393,14 @@ export const GetPodLogResponse: MessageFns<GetPodLogResponse> = {
             message.log = Buffer.from(reader.bytes());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.page = JobLogPage.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1389,6 +1419,9 @@ export const GetPodLogResponse: MessageFns<GetPodLogResponse> = {
   fromPartial(object: DeepPartial<GetPodLogResponse>): GetPodLogResponse {
     const message = createBaseGetPodLogResponse();
     message.log = object.log ?? Buffer.alloc(0);
+    message.page = (object.page !== undefined && object.page !== null)
+      ? JobLogPage.fromPartial(object.page)
+      : undefined;
     return message;
   },
 };
@@ -1492,7 +1525,10 @@ export const PodServiceService = {
     responseSerialize: (value: DeletePodResponse): Buffer => Buffer.from(DeletePodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeletePodResponse => DeletePodResponse.decode(value),
   },
-  /** Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected. */
+  /**
+   * Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected, or
+   * with `place` has not heard of the pod yet or is of a release that tells no lines of pods.
+   */
   getPodLog: {
     path: "/slipway.v1.PodService/GetPodLog" as const,
     requestStream: false as const,
@@ -1526,7 +1562,10 @@ export interface PodServiceServer extends UntypedServiceImplementation {
   restartPod: handleUnaryCall<RestartPodRequest, RestartPodResponse>;
   /** Stops a pod and removes its files. */
   deletePod: handleUnaryCall<DeletePodRequest, DeletePodResponse>;
-  /** Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected. */
+  /**
+   * Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected, or
+   * with `place` has not heard of the pod yet or is of a release that tells no lines of pods.
+   */
   getPodLog: handleUnaryCall<GetPodLogRequest, GetPodLogResponse>;
 }
 
@@ -1678,7 +1717,10 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeletePodResponse) => void,
   ): ClientUnaryCall;
-  /** Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected. */
+  /**
+   * Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected, or
+   * with `place` has not heard of the pod yet or is of a release that tells no lines of pods.
+   */
   getPodLog(
     request: GetPodLogRequest,
     callback: (error: ServiceError | null, response: GetPodLogResponse) => void,

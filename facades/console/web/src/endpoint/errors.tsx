@@ -40,7 +40,7 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
       <p className="body hint">{ofJobs(data)} {line}</p>
       {data.groups.length === 0 ? <Empty title="No job that failed in this time is kept.">They are kept for half an hour after they ended.</Empty> : (
         <ul className="problems">
-          {data.groups.map((group) => <Group key={group.id} id={id} group={group} nowMs={data.nowMs} runAgain={runAgain} />)}
+          {data.groups.map((group) => <Group key={group.id} id={id} group={group} nowMs={data.nowMs} hasMore={data.hasMore} runAgain={runAgain} />)}
         </ul>
       )}
     </Panel>
@@ -54,15 +54,18 @@ function ofJobs({ jobs, groupCount, groups, hasMore }: ErrorsView): string {
   return `${hasMore ? `The newest ${counted(jobs, 'failed job')}; there are more.` : `All ${counted(jobs, 'failed job')} of that time that are kept.`}${shown}`;
 }
 
-function Group({ id, group, nowMs, runAgain }: { id: string; group: ErrorGroupView; nowMs: number; runAgain: RunAgain['runAgain'] }) {
+function Group({ id, group, nowMs, hasMore, runAgain }: {
+  id: string; group: ErrorGroupView; nowMs: number; hasMore: boolean; runAgain: RunAgain['runAgain'];
+}) {
   const { jobs, firstMs, lastMs, jobIds: [latest = '', ...others], sample } = group;
   const may = useSession().jobs === 'write';
+  const again = (): void => void runAgain?.({ id: group.id, jobs: `${hasMore ? 'at least ' : ''}${count(jobs)}` });
   const link = (job: string, text: string) => <Link key={job} href={`/endpoints/${id}/jobs/${job}`}>{text}</Link>;
   return (
     <li>
       <Badge word={`${count(jobs)} ×`} tone="bad" /> {link(latest, 'the latest')}{' '}
       <span className="hint">{jobs === 1 ? ago(lastMs, nowMs) : `first ${ago(firstMs, nowMs)}, last ${ago(lastMs, nowMs)}`}</span>{' '}
-      {may && <button type="button" disabled={!runAgain} onClick={() => void runAgain?.(group.id)}>Run {jobs === 1 ? 'it' : 'these'} again</button>}
+      {may && <button type="button" disabled={!runAgain} onClick={again}>Run {jobs === 1 ? 'it' : 'these'} again</button>}
       <pre className="viewer" tabIndex={0}>{plainText(sample)}</pre>
       {others.length > 0 && (
         <details><summary>{others.length === 1 ? 'The one before' : `The ${others.length} before`}</summary>

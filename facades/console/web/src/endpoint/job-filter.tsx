@@ -1,7 +1,7 @@
 /** Which jobs of an endpoint are listed. It stands in the address, so that a link shows the same. */
 import { LAST, TimeFields } from '../time-fields.tsx';
 import { useAddress } from '../use-address.ts';
-import { moment } from '../words.ts';
+import { moment, stateText } from '../words.ts';
 import { STATES } from './job-list.ts';
 import type { JobOrder, Submitted } from './job-list.ts';
 
@@ -38,7 +38,7 @@ export function FilterFields({ filter: { status, submitted: { from, until }, set
       <label className="field">State{' '}
         <select value={status} onChange={({ target }) => set({ status: target.value })}>
           <option value="">all</option>
-          {STATES.map((state) => <option key={state} value={state}>{state.toLowerCase().replaceAll('_', ' ')}</option>)}
+          {STATES.map((state) => <option key={state} value={state}>{stateText(state)}</option>)}
         </select>
       </label>
       <TimeFields label="Submitted" from={from} until={until} set={set} />

@@ -1,0 +1,44 @@
+/** Whose lines a request names, and how they are read. */
+import type { FastifyRequest } from 'fastify';
+import type { JobLogPage, JobLogPlace } from '../../proto/gen/slipway/v1/job_log.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { isId } from '../plugins/authenticate.ts';
+import type { LineLogParts, ReadPage } from './log-of-lines.ts';
+
+/** Lines of a page, the most that the contract has. */
+const LINES_MAX = 1_000;
+
+/** The worker of `endpointId` and `workerId`. */
+export function workerReader({ core }: Pick<LineLogParts, 'core'>): (request: FastifyRequest) => ReadPage {
+  return ({ params, caller: { apiKey } }) => {
+    const { endpointId, workerId } = params as { endpointId: string; workerId: string };
+    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    if (!isId(workerId)) throw new CoreError('NOT_FOUND', 'There is no such worker.');
+    return async (offset) => {
+      const asked = { workerId, endpointId, tailBytes: 0, job: placeAt(offset) };
+      const { job } = await core.machines.call((client) => client.getWorkerLog, asked, { apiKey, repeatable: true });
+      return present(job, 'The agent of this worker does not tell its lines: it is of an earlier release.');
+    };
+  };
+}
+
+/** The pod of `podId`, or a worker by its id alone, as REST v1 has them. */
+export function podReader({ core }: Pick<LineLogParts, 'core'>): (request: FastifyRequest) => ReadPage {
+  return ({ params, caller: { apiKey } }) => {
+    const { podId: id } = params as { podId: string };
+    if (!isId(id)) throw new CoreError('NOT_FOUND', 'There is no such pod.');
+    return async (offset) => {
+      const { page } = await core.pods.call((client) => client.getPodLog, { id, tailBytes: 0, place: placeAt(offset) }, { apiKey, repeatable: true });
+      return present(page, 'Core does not tell lines of pods: it is of an earlier release.');
+    };
+  };
+}
+
+function placeAt(offset: number): JobLogPlace {
+  return { jobId: '', attempt: 0, offset, limit: LINES_MAX };
+}
+
+function present(page: JobLogPage | undefined, missing: string): JobLogPage {
+  if (!page) throw new CoreError('UNAVAILABLE', missing);
+  return page;
+}

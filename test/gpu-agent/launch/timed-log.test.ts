@@ -1,0 +1,39 @@
+/** A log that knows when its parts arrived, and goes on where an earlier one ended. */
+import t from 'tap';
+import { TimedLog } from '../../../gpu-agent/launch/timed-log.ts';
+
+/** A log, and what writes to it at an instant. */
+function logOf(bytesMax = 100) {
+  let now = 0;
+  const log = new TimedLog(bytesMax, { monotonicMs: () => now, nowMs: () => 1_000_000 + now });
+  return { log, write: (atMs: number, text: string) => { now = atMs; log.write(Buffer.from(text)); } };
+}
+const stamp = (at: number, atMs: number) => ({ at, steadyMs: atMs, wallMs: 1_000_000 + atMs });
+
+t.test('what arrives in a millisecond has one time', async (t) => {
+  const { log, write } = logOf();
+  write(1, 'ab');
+  write(1.5, 'c');
+  write(2, 'd');
+  t.same(log.kept(), { bytes: Buffer.from('abcd'), start: 0, stamps: [stamp(0, 1), stamp(3, 2)] });
+});
+
+t.test('an earlier one comes first: bytes count on, whether something was written already or not', async (t) => {
+  const former = logOf(4);
+  former.write(1, 'ab');
+  former.write(2, 'cdef');
+  const kept = former.log.kept();
+  t.same(kept, { bytes: Buffer.from('cdef'), start: 2, stamps: [stamp(0, 1), stamp(2, 2)] });
+  for (const first of ['', 'gh']) {
+    const { log, write } = logOf();
+    if (first !== '') write(5, first);
+    log.precede(kept);
+    write(9, 'i');
+    const own = first === '' ? [] : [stamp(6, 5)];
+    t.same(log.kept(), { bytes: Buffer.from(`cdef${first}i`), start: 2, stamps: [...kept.stamps, ...own, stamp(6 + first.length, 9)] });
+  }
+  const small = logOf(4);
+  small.write(5, 'gh');
+  small.log.precede(kept);
+  t.match(small.log.kept(), { bytes: Buffer.from('efgh'), start: 4 }, 'the oldest make room');
+});
