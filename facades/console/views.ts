@@ -1,4 +1,5 @@
 /** What the console's server tells its page: the one place where both have it from. Times are milliseconds since 1970. */
+import type { GpuView } from './views-of-gpus.ts';
 
 /** So long an answer is no more than slow, in milliseconds; then the page says that the service does not answer. */
 export const LATE_MS = 4_000;
@@ -77,34 +78,6 @@ export interface Problem {
 export interface ProblemsView {
   problems: readonly Problem[];
   problemCount: number;
-}
-
-/** A GPU and who has it. */
-export interface GpuView {
-  uuid: string;
-  name: string;
-  memoryMib: number;
-  /** Empty: it is well. */
-  unhealthy: string;
-  /** Empty: it is free. */
-  heldBy: '' | 'worker' | 'pod';
-  /** Of a worker that has it. */
-  workerId: string;
-  endpointName: string;
-  /** Of what that worker can do at once, how much it does: 0 to 1. */
-  busy: number;
-  /** As its driver told last; null: it tells nothing, or the machine is away. */
-  load: GpuLoadView | null;
-}
-
-/** How busy a GPU is; null: its driver does not tell that. */
-export interface GpuLoadView {
-  /** 0 to 1. */
-  utilization: number | null;
-  memoryUsedMib: number | null;
-  /** Of its card. */
-  temperatureCelsius: number | null;
-  powerWatts: number | null;
 }
 
 /** A machine and what it has. */

@@ -7,7 +7,8 @@ import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { GpuLoadView, MachineView } from '../views.ts';
+import type { GpuLoadView } from '../views-of-gpus.ts';
+import type { MachineView } from '../views.ts';
 import type { PageAsked } from './list-query.ts';
 
 /** Reads a page of them, with the workers that run on these machines. */

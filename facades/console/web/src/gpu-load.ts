@@ -1,5 +1,5 @@
 /** How busy a GPU is, in words. */
-import type { GpuLoadView } from '../../views.ts';
+import type { GpuLoadView } from '../../views-of-gpus.ts';
 import { mib, share } from './words.ts';
 
 /** `87 %, 61.2 of 139.9 GiB, 54 °C, 402 W`: what is known. Without `memoryMib` only how much of its memory is taken. */

@@ -1,6 +1,7 @@
 /** Machines with a square for each GPU: free, ill, or in use, the darker the busier it is, or where no driver tells that the busier its worker is. */
 import { Link } from 'wouter';
-import type { GpuView, MachineView } from '../../views.ts';
+import type { GpuView } from '../../views-of-gpus.ts';
+import type { MachineView } from '../../views.ts';
 import { Badge, Empty, Panel } from './parts.tsx';
 import { busyText, loadText } from './gpu-load.ts';
 import { mib } from './words.ts';

@@ -1,7 +1,7 @@
 /** The GPUs of a machine: how each is, and which worker or pod of which account has it. */
 import { Link } from 'wouter';
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import type { GpuView } from '../../../views.ts';
+import type { GpuView } from '../../../views-of-gpus.ts';
 import { busyText, loadText } from '../gpu-load.ts';
 import { Badge, Panel } from '../parts.tsx';
 import { mib, share } from '../words.ts';

@@ -63,7 +63,7 @@ function Live({ query, ...chosen }: Chosen & { query: string }) {
   return <Shown {...chosen} data={view} isOld={isOld} failed={ended && <Failed error={ended} />} away={away}>{view && <Away text={away} />}</Shown>;
 }
 
-/** `isOld`: the rows are of what was chosen before. `failed`: what is said instead of them. `away`: why they do not come. `children`: what is said beside them. */
+/** `isOld`: the rows are of what was chosen before. `failed`: said instead of them. `away`: why they do not come. `children`: said beside them. */
 function Shown({ kind, listing, filters, data, isOld, failed, away, children }: Chosen & {
   data: ListView | undefined; isOld: boolean; failed: ReactNode; away?: string; children: ReactNode;
 }) {
