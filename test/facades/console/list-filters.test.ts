@@ -31,8 +31,8 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
   const id = await newEndpoint({ name: 'queue', computeType: 'CPU' });
   await newEndpoint({ name: 'balanced', type: EndpointType.LB, gpuIds: ['NVIDIA L4'] });
   await newEndpoint({ name: 'paused', gpuIds: ['NVIDIA L4'] }, 0);
-  const lists = (page: Page, ...names: string[]) => waitFor(`the list to be ${names.join(', ')}`, async () => (
-    (await page.locator('tbody tr > :first-child .text').allTextContents()).join() === names.join()));
+  const namesOf = async (page: Page) => (await page.locator('tbody tr > :first-child .text').allTextContents()).join();
+  const lists = (page: Page, ...names: string[]) => waitFor(`the list to be ${names.join(', ')}`, async () => await namesOf(page) === names.join());
 
   await t.test('endpoints: what was chosen is in the address, of a link and of a page that is loaded again; a wrong address says so', async (t) => {
     const page = await open(t);
@@ -51,9 +51,12 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
     await page.getByText('No endpoint has that in it.').waitFor();
     await page.getByLabel('Paused').selectOption('no');
     await lists(page, 'queue');
-    await sql`UPDATE scale_decision SET throttled = 1 WHERE endpoint_id = ${id}`;
     await page.goto(`${system.url}/console?trouble=no_place`);
-    await lists(page, 'queue');
+    await waitFor('one without a place', async () => {
+      // A turn of the scaler may have said meanwhile that there is none.
+      await sql`UPDATE scale_decision SET throttled = 1 WHERE endpoint_id = ${id}`;
+      return await namesOf(page) === 'queue';
+    });
     await sql`UPDATE scale_decision SET throttled = 0 WHERE endpoint_id = ${id}`;
     await page.getByText('No endpoint has that in it.').waitFor();
     await page.goto(`${system.url}/console?type=BOTH&other=1`);
