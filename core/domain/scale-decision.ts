@@ -113,14 +113,13 @@ export function fleetSample(
   { contest, giving, endpointId = '' }: Competitors = {},
 ): FleetSample {
   const { demand, settings } = sample;
-  const { add, wake, retire } = wishedChanges(sample, scaler);
+  const { add, wake } = wishedChanges(sample, scaler);
   const request = requestOf(onMachines(machines, settings));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
   const room = machines.filter(({ id }) => own.has(id)).map(({ id, standbyMax, standbys }) => [id, Math.max(standbyMax - standbys.length, 0)] as const);
   const wanted = Math.min(add.length + wake.length, PLACED_MAX);
-  const retired = retire.reduce((sum, id) => sum + gpusOf(sample, id), 0);
   const fair = contest && {
-    ...contest, own: { ...contest.own, gpus: contest.own.gpus - retired },
+    ...contest,
     rivals: contest.rivals.map((rival) => ({ ...rival, request: onMachines(machines, rival.request) })).filter((rival) => rival.request.gpuCount > 0),
   };
   const aside = setAside(machines, request, wanted, fair);
@@ -208,12 +207,12 @@ function wakeable(sample: DecisionSample, { wake, retire }: WorkerChanges): stri
   });
 }
 
-/** The account's quota when some of its workers are given up and others woken. */
+/** The account's quota when some of its workers, which crashed and have no GPUs any more, are given up and others woken. */
 function quotaWithout(sample: DecisionSample, retired: readonly string[], woken: readonly string[]): QuotaState {
   const quota = sample.fleet?.quota ?? { quota: { workers: null, gpus: null }, use: { workers: 0, gpus: 0 } };
   const counting = retired.filter((id) => sample.demand.workers.some((worker) => worker.id === id && worker.desired !== 'FREEZE'));
-  const gpus = (ids: readonly string[]): number => ids.reduce((sum, id) => sum + gpusOf(sample, id), 0);
-  return quotaAfter(quota, { workers: woken.length - counting.length, gpus: gpus(woken) - gpus(counting) });
+  const gpus = woken.reduce((sum, id) => sum + gpusOf(sample, id), 0);
+  return quotaAfter(quota, { workers: woken.length - counting.length, gpus });
 }
 
 function gpusOf({ demand }: DecisionSample, workerId: string): number {

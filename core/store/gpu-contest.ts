@@ -75,7 +75,8 @@ async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuAsker): Prom
 export async function readGivingWay(sql: Sql, accountId: string, workerIds: readonly string[]): Promise<GivingWay | undefined> {
   const workers = await sql<LeavingWorker[]>`
     SELECT w.id, e.account_id AS "accountId", w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids", w.desired = 'DRAIN' AS going
-    FROM worker w JOIN endpoint e ON e.id = w.endpoint_id WHERE w.ended_at IS NULL AND w.machine_id <> '' AND w.gpu_uuids <> '{}'
+    FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
+    WHERE w.ended_at IS NULL AND w.machine_id <> '' AND w.gpu_uuids <> '{}' AND w.state <> 'UNHEALTHY'
       AND (w.desired = 'DRAIN' OR (w.desired = 'RUN' AND w.id = ANY(${[...workerIds]}))) ORDER BY w.id`;
   if (!workers.some(({ going }) => !going)) return undefined;
   const shares = await readShares(sql, [...new Set([accountId, ...workers.map((worker) => worker.accountId)])]);
@@ -83,13 +84,14 @@ export async function readGivingWay(sql: Sql, accountId: string, workerIds: read
   return own && { own, others: [...shares.values()].filter((share) => share !== own), workers };
 }
 
-/** GPUs of frozen workers count for nobody: they go to whoever needs them. */
+/** GPUs of frozen workers and of those that crashed count for nobody: they go to whoever needs them. */
 async function readShares(sql: Sql, accountIds: readonly string[]): Promise<Map<string, ShareRow>> {
   const rows = await sql<ShareRow[]>`
     SELECT a.id AS "accountId", a.gpu_weight AS weight, a.worker_quota AS "workerQuota", a.gpu_quota AS "gpuQuota", w.workers,
       (w.gpus + coalesce((SELECT sum(cardinality(gpu_uuids)) FROM pod WHERE account_id = a.id AND desired = 'RUNNING'), 0))::int AS gpus
     FROM account a CROSS JOIN LATERAL (
-      SELECT count(*)::int AS workers, coalesce(sum(cardinality(w.gpu_uuids)), 0) AS gpus FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
+      SELECT count(*)::int AS workers, coalesce(sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY'), 0) AS gpus
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
       WHERE e.account_id = a.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired <> 'FREEZE'
     ) w WHERE a.id = ANY(${[...accountIds]})`;
   return new Map(rows.map((row) => [row.accountId, row]));

@@ -62,7 +62,10 @@ export async function placementView(statement: Statement, asked: PlacementAsked)
   return readPlacement(statement, asked);
 }
 
-/** The same as of now and without a lock: nothing may be placed by it. Workers and pods use GPUs and slots alike; frozen workers are listed beside. */
+/**
+ * The same as of now and without a lock: nothing may be placed by it. Workers and pods use GPUs and slots alike; frozen workers are listed beside, and those
+ * that crashed use nothing: an endpoint whose workers crash must not keep others from the only GPU while it waits for its next try.
+ */
 export async function readPlacement(
   statement: Statement, { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
 ): Promise<PlacementMachine[]> {
@@ -86,7 +89,7 @@ export async function readPlacement(
           'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint)) FILTER (WHERE frozen) AS standbys
       FROM (
         SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to, desired = 'FREEZE' AS frozen, desired_at FROM worker
-        WHERE ended_at IS NULL AND machine_id <> '' AND id <> ALL(string_to_array(${gone}, ','))
+        WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY' AND id <> ALL(string_to_array(${gone}, ','))
         UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL FROM pod WHERE desired = 'RUNNING') alive
       GROUP BY machine_id) u ON u.machine_id = m.id
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;

@@ -11,14 +11,16 @@ interface QuotaRow {
 }
 
 /**
- * What an account may have of workers and GPUs and what it has; frozen workers do not count. Exact until the transaction of `statement` ends when
- * that holds the placement lock: nothing else adds workers, and no pod gets GPUs without it. Counts nothing for an account without quotas.
+ * What an account may have of workers and GPUs and what it has; frozen workers do not count, and those that crashed have no GPUs. Exact until the transaction
+ * of `statement` ends when that holds the placement lock: nothing else adds workers, and no pod gets GPUs without it. Counts nothing for an account without
+ * quotas.
  */
 export async function readQuotaState(statement: Statement, accountId: string): Promise<QuotaState> {
   const [row] = await statement<QuotaRow[]>`
     SELECT a.worker_quota, a.gpu_quota, coalesce(w.workers, 0)::int AS workers, (coalesce(w.gpus, 0) + coalesce(p.gpus, 0))::int AS gpus
     FROM account a LEFT JOIN LATERAL (
-      SELECT count(*) AS workers, sum(cardinality(w.gpu_uuids)) AS gpus FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
+      SELECT count(*) AS workers, sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY') AS gpus
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
       WHERE num_nonnulls(a.worker_quota, a.gpu_quota) > 0 AND e.account_id = a.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
         AND w.desired <> 'FREEZE'
     ) w ON true LEFT JOIN LATERAL (

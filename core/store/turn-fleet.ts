@@ -76,7 +76,8 @@ export class TurnFleet {
   /** All machines as an endpoint sees them. */
   machinesFor(endpoint: ScaleEndpoint): PlacementMachine[] {
     const images = this.#images.get(endpoint.id);
-    const own = Map.groupBy(this.workersOf(endpoint.id).filter(({ desired }) => desired !== 'FREEZE'), ({ machineId }) => machineId);
+    const there = this.workersOf(endpoint.id).filter(({ desired, state }) => desired !== 'FREEZE' && state !== 'UNHEALTHY');
+    const own = Map.groupBy(there, ({ machineId }) => machineId);
     return this.crashed(endpoint, [...this.#machines!.values()].map((machine) => {
       const [siblings, hasImage] = [own.get(machine.id)?.length ?? 0, images?.has(machine.id) ?? false];
       return siblings === 0 && !hasImage ? machine : { ...machine, siblings, hasImage };

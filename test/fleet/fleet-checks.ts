@@ -16,12 +16,13 @@ export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string
   const many = await sql<{ id: string; n: number; workers_max: number }[]>`
     SELECT e.id, e.workers_max, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
     WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version GROUP BY e.id, e.workers_max HAVING count(*) > e.workers_max`;
-  // What drains counts, what is frozen does not.
+  // What drains counts, what is frozen does not; one that crashed has no GPU.
   const over = await sql<{ name: string; workers: number; worker_quota: number | null; gpus: number; gpu_quota: number | null }[]>`
-    SELECT a.name, a.worker_quota, a.gpu_quota, count(*)::int AS workers, sum(cardinality(w.gpu_uuids))::int AS gpus
+    SELECT a.name, a.worker_quota, a.gpu_quota, count(*)::int AS workers,
+      coalesce(sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY'), 0)::int AS gpus
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN account a ON a.id = e.account_id
     WHERE w.ended_at IS NULL AND w.desired <> 'FREEZE' AND num_nonnulls(a.worker_quota, a.gpu_quota) > 0
-    GROUP BY a.id HAVING count(*) > a.worker_quota OR sum(cardinality(w.gpu_uuids)) > a.gpu_quota`;
+    GROUP BY a.id HAVING count(*) > a.worker_quota OR sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY') > a.gpu_quota`;
   return [
     ...over.map(({ name, workers, gpus, worker_quota, gpu_quota }) => (
       `${name} has ${workers} workers of ${worker_quota ?? 'any number'} and ${gpus} GPUs of ${gpu_quota ?? 'any number'}`)),

@@ -80,7 +80,8 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
   const gpus = status!.machine!.gpus;
   if (gpus.length === 0) return;
   const holder = (uuid: string): string => {
-    const worker = workers.find(({ gpuUuids }) => gpuUuids.includes(uuid));
+    // One that crashed holds nothing while it waits for its next try.
+    const worker = workers.find(({ gpuUuids, state }) => gpuUuids.includes(uuid) && state !== WorkerState.UNHEALTHY);
     if (worker) return `worker ${worker.id} of ${worker.endpointName} (account ${worker.accountId})`;
     const pod = pods.find(({ gpuUuids }) => gpuUuids.includes(uuid));
     return pod ? `pod ${pod.id}, ${pod.name} (account ${pod.accountId})` : 'free';

@@ -1,6 +1,7 @@
 /** Machines with their GPUs and who has them. For the operator: machines belong to the installation. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { GpuLoad, Worker } from '../../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
@@ -39,7 +40,9 @@ export function machineRoutes(app: FastifyInstance, { core }: ConsoleParts, onRe
 export function machineView({ machine, connected, seenTime, cordoned, podGpuUuids, gpuLoads }: MachineStatus, all: readonly Worker[]): MachineView[] {
   if (!machine) return [];
   const workers = all.filter(({ machineId }) => machineId === machine.id);
-  const holders = new Map(workers.flatMap((worker) => worker.gpuUuids.map((uuid) => [uuid, worker] as const)));
+  // One that crashed holds nothing while it waits for its next try.
+  const holding = workers.filter(({ state }) => state !== WorkerState.UNHEALTHY);
+  const holders = new Map(holding.flatMap((worker) => worker.gpuUuids.map((uuid) => [uuid, worker] as const)));
   return [{
     id: machine.id, name: machine.name, connected, cordoned, seenMs: seenTime?.getTime() ?? 0, agentVersion: machine.agentVersion,
     engine: machine.containerEngine ? `${machine.containerEngine.name} ${machine.containerEngine.version}` : '',

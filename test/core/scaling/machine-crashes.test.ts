@@ -5,6 +5,7 @@ import type { MachineCrashes } from '../../../core/domain/machine-crashes.ts';
 import { place } from '../../../core/domain/placement.ts';
 import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
@@ -138,6 +139,35 @@ t.test('GPUs are short: an endpoint whose workers crash keeps nobody from one wh
   await waitFor('both workers of the other', async () => (await workersOf(other)).length === 2);
   t.equal((await workersOf(crashing)).length, 1);
   await core.updateEndpoint(other, { workersMin: 0, workersMax: 0 });
+});
+
+t.test('the only GPU: an endpoint whose worker crashed leaves it to another that waits, and is tried again when it is free', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ startWorkers: false, gpus: [{ uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' }] });
+  const fields = { gpuIds: ['NVIDIA L4'], workersMax: 1 };
+  const told = (endpointId: string, but = '') => waitFor('its machine to be told of a worker', () => (
+    agent.desired.find((worker) => worker.endpointId === endpointId && worker.workerId !== but)?.workerId));
+  const held = () => core.sql`SELECT worker_id FROM gpu_hold`;
+  const crashing = await core.createEndpoint({ ...fields, workersMin: 1 });
+  const first = await told(crashing);
+  const other = await core.createEndpoint({ ...fields, workersMin: 0 });
+  const { id } = await core.submit(other);
+  const throttled = (endpointId: string) => waitFor('it to wait for the GPU', async () => (
+    await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1);
+  await throttled(other);
+  agent.send({ workers: [{ workerId: first, endpointId: crashing, state: WorkerState.UNHEALTHY, reason: 'boom' }] });
+  const second = await told(other);
+  t.same(await held(), [{ worker_id: second }]);
+  await core.sql`UPDATE worker SET retry_at = now() WHERE id = ${first}`;
+  await throttled(crashing);
+  t.same(await held(), [{ worker_id: second }], 'its next try waits, as any other');
+  agent.ready([{ workerId: second, endpointId: other }]);
+  t.equal((await core.wait(other, id)).state, JobState.COMPLETED);
+  await core.updateEndpoint(other, { workersMin: 0, workersMax: 0 });
+  await waitFor('it to be told to go', () => agent.desired.every(({ workerId, desired }) => workerId !== second || desired !== DesiredState.RUN));
+  agent.send({ workers: [{ workerId: second, endpointId: other, state: WorkerState.STOPPED }] });
+  const third = await told(crashing, first);
+  t.same(await held(), [{ worker_id: third }]);
 });
 
 t.test('of another version, or long ago: forgotten; kept beyond the rows that are kept of ended workers', async (t) => {

@@ -30,7 +30,9 @@ export function Gpus({ view }: { view: MachinePageView }) {
 function Row({ gpu: { uuid, name, memoryMib, unhealthy, busy, load }, view: { workers, pods }, isLoadKnown }: {
   gpu: GpuView; view: MachinePageView; isLoadKnown: boolean;
 }) {
-  const worker = workers.find(({ gpus, state }) => gpus.includes(uuid) && state !== 'FROZEN') ?? workers.find(({ gpus }) => gpus.includes(uuid));
+  // One that crashed holds nothing while it waits for its next try; what a frozen one has others may take.
+  const holders = workers.filter(({ gpus, state }) => gpus.includes(uuid) && state !== 'UNHEALTHY');
+  const worker = holders.find(({ state }) => state !== 'FROZEN') ?? holders[0];
   const pod = worker ? undefined : pods.find(({ gpus }) => gpus.includes(uuid));
   return (
     <tr>
