@@ -71,9 +71,10 @@ export async function readPlacement(
 ): Promise<PlacementMachine[]> {
   const gone = goneIds.join();
   // One pass over the workers that live, however many have ended and however many machines there are: placements wait for each other. What each machine
-  // has of them is put together as texts, which costs a third of what arrays do.
-  const rows = await statement<(MachineRow & Uses)[]>`
-    SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
+  // has of them is put together as texts, which costs a third of what arrays do. How busy GPUs are is not read: nothing is placed by it.
+  const rows = await statement<(Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses)[]>`
+    SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib, m.standby_max, m.runs_commands, m.engine,
+      m.no_engine_reason, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
       m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used, coalesce(u.siblings, 0) AS siblings,
       coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes, coalesce(u.gave_way_to, '') AS gave_way_to,
       coalesce(u.standbys, '[]') AS standbys,
@@ -104,7 +105,7 @@ export async function readPlacement(
   }));
 }
 
-function gpusOf({ gpus, used_uuids: usedUuids, standbys }: MachineRow & Uses): PlacementGpu[] {
+function gpusOf({ gpus, used_uuids: usedUuids, standbys }: Pick<MachineRow, 'gpus'> & Pick<Uses, 'used_uuids' | 'standbys'>): PlacementGpu[] {
   const used = new Set(usedUuids.split(','));
   return gpus.map((gpu) => {
     const { uuid, name, migProfile, unhealthy = '' } = gpu;
