@@ -5,10 +5,10 @@
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredWorkers, Hello, SessionRequest, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { GpuLoad } from '../domain/gpu-load.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { AttemptKey } from '../domain/job.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
-import type { GpuLoadRow } from '../store/machine-store.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
@@ -43,7 +43,7 @@ export class Session implements AssignmentSink, LiveSession {
   #beating: number | undefined;
   #gpuUuids: ReadonlySet<string> = new Set();
   /** What is new of its GPUs and not written yet. */
-  #gpuLoads: readonly GpuLoadRow[] | undefined;
+  #gpuLoads: readonly GpuLoad[] | undefined;
   #joined: Promise<void> | undefined;
   #state: 'new' | 'open' | 'closed' = 'new';
 

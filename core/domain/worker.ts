@@ -1,4 +1,5 @@
 /** A worker: what core wants of it, what its agent observed, and how long a crashed one waits. */
+import type { GpuLoad } from './gpu-load.ts';
 
 /** What core wants: run it, keep it frozen (FlashBoot), let it finish, or be rid of it. */
 export type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
@@ -30,6 +31,8 @@ export interface Worker {
   /** The endpoint has a newer version. */
   outdated: boolean;
   gpuUuids: string[];
+  /** Of these, those whose driver tells something; none while it is frozen, and once it has crashed or ended. */
+  gpuLoads: readonly GpuLoad[];
   reason: string;
   exitCode: number | null;
   sdkVersion: string;

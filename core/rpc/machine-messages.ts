@@ -46,12 +46,12 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
 }
 
 /** A worker. One that is to finish shows as draining or outdated even before its agent has heard of it. */
-export function workerToMessage({ desired, state, outdated, exitCode, createdAt, readyAt, endedAt, busy, frozen, ...worker }: Worker): WorkerMessage {
+export function workerToMessage({ desired, state, outdated, exitCode, createdAt, readyAt, endedAt, busy, frozen, gpuLoads, ...worker }: Worker): WorkerMessage {
   const runs = state === 'READY' || state === 'FROZEN' || state === 'INITIALIZING' || state === 'DRAINING';
   const leaving = outdated ? 'OUTDATED' : desired === 'DRAIN' ? 'DRAINING' : state;
   return {
     ...worker, state: WorkerState[runs ? leaving : state], exitCode: exitCode ?? undefined, createTime: createdAt, readyTime: readyAt, endTime: endedAt,
-    busy: busy.map(stretchToMessage), frozen: frozen.map(stretchToMessage),
+    busy: busy.map(stretchToMessage), frozen: frozen.map(stretchToMessage), gpuLoads: gpuLoads.map(gpuLoadToMessage),
   };
 }
 

@@ -1,12 +1,13 @@
 /** Machines: who they are, which session speaks for them and until when their attempts are their own, by the database clock. */
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
+import type { GpuLoad } from '../domain/gpu-load.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import type { PendingQuery, Row } from 'postgres';
 import { sql as part } from '../../drizzle/orm.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
 import { machine as machineTable } from '../../drizzle/schema/machine.ts';
-import type { EngineRow, GpuLoadRow, GpuRow } from '../../drizzle/schema/machine.ts';
+import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
 import { recordChange } from './audit-rows.ts';
 import { statementOf } from './database.ts';
@@ -49,8 +50,6 @@ const LISTED = {
   },
 };
 
-export type { GpuLoadRow };
-
 /** What an agent says about its machine. */
 export interface MachineFacts {
   id: string;
@@ -81,7 +80,7 @@ export interface MachineStatus extends MachineFacts {
   /** GPUs that pods hold, by uuid. */
   podGpuUuids: string[];
   /** None while it is away. */
-  gpuLoads: GpuLoadRow[];
+  gpuLoads: GpuLoad[];
 }
 
 /** A session that wants to speak for its machine. */
@@ -112,7 +111,7 @@ export interface MachineSession {
 /** A heartbeat of a session. */
 export interface MachineBeat extends MachineSession {
   /** What is new of its GPUs. Undefined: nothing is. */
-  gpuLoads?: readonly GpuLoadRow[] | undefined;
+  gpuLoads?: readonly GpuLoad[] | undefined;
 }
 
 /** What went with a machine that is forgotten. */
@@ -208,7 +207,7 @@ export class MachineStore {
   }
 
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
-    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoadRow[] })[]>`
+    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]>`
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
         session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
       FROM machine ${which}`;

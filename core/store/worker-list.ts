@@ -4,7 +4,7 @@ import { worker } from '../../drizzle/schema/worker.ts';
 import type { EndedWorker } from '../domain/ended-workers.ts';
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, ENDED_WORKERS_TOLD, MACHINE_LOST_REASON, UNLISTED_REASON, stretchesOf } from '../domain/worker.ts';
 import type { Worker } from '../domain/worker.ts';
-import type { Database } from './database.ts';
+import type { Database, Fragment, Sql } from './database.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -68,7 +68,8 @@ export async function endedWorkers(database: Database, selection: WorkerSelectio
 async function readWorkers(database: Database, ids: string[]): Promise<Worker[]> {
   const rows = await database.sql<WorkerRow[]>`
     SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId", w.machine_id AS "machineId", w.desired,
-      w.state, w.capacity, w.version, w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", w.reason, w.exit_code AS "exitCode",
+      w.state, w.capacity, w.version, w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads",
+      w.reason, w.exit_code AS "exitCode",
       w.sdk_version AS "sdkVersion", (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs",
       (extract(epoch FROM w.ready_at) * 1000)::bigint AS "readyAtMs", (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs",
       (extract(epoch FROM w.busy_at) * 1000)::bigint AS "busyAtMs",
@@ -76,7 +77,7 @@ async function readWorkers(database: Database, ids: string[]): Promise<Worker[]>
         FROM unnest(w.busy_times) WITH ORDINALITY AS t (at, place)) AS "busyTimesMs",
       (SELECT coalesce(json_agg((extract(epoch FROM t.at) * 1000)::bigint ORDER BY t.place), '[]')
         FROM unnest(w.frozen_times) WITH ORDINALITY AS t (at, place)) AS "frozenTimesMs"
-    FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
+    FROM worker w JOIN endpoint e ON e.id = w.endpoint_id LEFT JOIN machine m ON m.id = w.machine_id
     WHERE w.id = ANY(${ids})`;
   const held = await heldNow(database, [...new Set(rows.map((row) => row.endpointId))]);
   return rows.map(({ createdAtMs, readyAtMs, endedAtMs, busyAtMs, busyTimesMs, frozenTimesMs, ...row }) => {
@@ -87,6 +88,15 @@ async function readWorkers(database: Database, ids: string[]): Promise<Worker[]>
       busy: stretchesOf(busyTimesMs, endedAtMs ?? (holds > 0 ? undefined : busyAtMs)), frozen: stretchesOf(frozenTimesMs, endedAtMs ?? undefined),
     };
   });
+}
+
+/** Of the GPUs that are worker w's alone, on machine m. */
+function loads(sql: Sql): Fragment {
+  return sql`
+    CASE WHEN w.ended_at IS NULL AND w.desired <> 'FREEZE' AND w.state NOT IN ('FROZEN', 'UNHEALTHY')
+      AND m.session_id IS NOT NULL AND m.lease_expires_at > now()
+    THEN (SELECT coalesce(jsonb_agg(l.load), '[]') FROM jsonb_array_elements(m.gpu_loads) AS l (load) WHERE l.load ->> 'uuid' = ANY(w.gpu_uuids))
+    ELSE '[]' END`;
 }
 
 function dateOf(ms: number | null): Date | undefined {

@@ -1,5 +1,5 @@
 /** What the console's server tells its page: the one place where both have it from. Times are milliseconds since 1970. */
-import type { GpuView } from './views-of-gpus.ts';
+import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
 
 /** So long an answer is no more than slow, in milliseconds; then the page says that the service does not answer. */
 export const LATE_MS = 4_000;
@@ -117,6 +117,8 @@ export interface WorkerView {
   reason: string;
   /** By uuid. */
   gpus: readonly string[];
+  /** Of those whose driver tells something. */
+  loads: readonly GpuLoadView[];
   createdMs: number;
   /** When it could take its first job; 0: it never could. */
   readyMs: number;

@@ -92,10 +92,7 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
     { title: 'GPU', text: ({ uuid }) => uuid },
     { title: 'TYPE', text: ({ displayName, name, migProfile }) => [displayName || name, migProfile].filter(Boolean).join(' ') },
     { title: 'MEMORY', text: ({ memoryMib }) => memory(memoryMib), right: true },
-    ...(loads.size === 0 ? [] : [
-      { title: 'IN USE', text: ({ uuid }: Gpu) => memory(loads.get(uuid)?.memoryUsedMib ?? 0), right: true },
-      { title: 'LOAD', text: ({ uuid }: Gpu) => loadText(loads.get(uuid)) },
-    ]),
+    ...(loads.size === 0 ? [] : [{ title: 'LOAD', text: ({ uuid }: Gpu) => loadText(loads.get(uuid)) }]),
     { title: 'HEALTH', text: ({ unhealthy }) => unhealthy || 'well' },
     { title: 'HELD BY', text: ({ uuid }) => holder(uuid) },
   ], gpus, '');

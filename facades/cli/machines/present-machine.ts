@@ -31,11 +31,12 @@ export function gpuText(gpus: readonly Gpu[]): string {
   return [...new Set(kinds)].map((kind) => `${kinds.filter((other) => other === kind).length} × ${kind}`).join(', ');
 }
 
-/** `87 %, 54 °C, 402 W`: how busy a GPU is, as far as its driver tells it. */
+/** `87 %, 61 GiB, 54 °C, 402 W`: how busy a GPU is, as far as its driver tells it. */
 export function loadText(load: GpuLoad | undefined): string {
-  const { utilization, temperatureCelsius, powerWatts } = load ?? {};
+  const { utilization, memoryUsedMib, temperatureCelsius, powerWatts } = load ?? {};
   return [
-    utilization === undefined ? '' : `${Math.round(utilization * 100)} %`, temperatureCelsius === undefined ? '' : `${temperatureCelsius} °C`,
+    utilization === undefined ? '' : `${Math.round(utilization * 100)} %`, memory(memoryUsedMib ?? 0),
+    temperatureCelsius === undefined ? '' : `${temperatureCelsius} °C`,
     powerWatts === undefined ? '' : `${Math.round(powerWatts)} W`,
   ].filter(Boolean).join(', ');
 }

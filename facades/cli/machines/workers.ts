@@ -15,6 +15,7 @@ import { wholeNumber } from '../option-values.ts';
 import { printable, printableLog } from '../output/printable.ts';
 import { ago, nameOf } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
+import { loadText } from './present-machine.ts';
 import { LogLines, workerLog } from './worker-log.ts';
 import type { ReadLog } from './worker-log.ts';
 
@@ -112,6 +113,9 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
       { title: 'JOBS', text: ({ held, capacity }) => `${held} of ${capacity}`, right: true },
       { title: 'VERSION', text: ({ version }) => String(version), right: true },
       { title: 'GPUS', text: ({ gpuUuids }) => gpuUuids.length === 0 ? '' : String(gpuUuids.length), right: true },
+      ...(workers.every(({ gpuLoads }) => gpuLoads.length === 0) ? [] : [
+        { title: 'LOAD', text: ({ gpuLoads }: Worker) => gpuLoads.map((load) => loadText({ ...load, temperatureCelsius: undefined })).join('; ') },
+      ]),
       { title: 'SDK', text: ({ sdkVersion }) => sdkVersion },
       { title: 'STARTED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
     ], workers, 'There are no workers.');

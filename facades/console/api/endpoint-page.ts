@@ -8,6 +8,7 @@ import { DECISIONS_PAGE } from '../views.ts';
 import type { EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
 import { decisionView } from './decisions.ts';
 import { endpointRow } from './endpoint-row.ts';
+import { loadView } from './gpu-load.ts';
 import { Past } from './past.ts';
 import { readProblems } from './problems.ts';
 
@@ -52,10 +53,10 @@ function nothingFor401<Answer>(nothing: Answer): (error: unknown) => Answer {
 
 /** For the page. */
 export function workerView({ createTime, readyTime, endTime, busy, frozen, ...worker }: Worker): WorkerView {
-  const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, sdkVersion } = worker;
+  const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, gpuLoads, sdkVersion } = worker;
   const word = Object.entries(WorkerState).find(([, value]) => value === state)?.[0] ?? '';
   return {
-    id, machineId, state: word, held, capacity, version, reason, gpus, sdkVersion, createdMs: createTime?.getTime() ?? 0,
+    id, machineId, state: word, held, capacity, version, reason, gpus, loads: gpuLoads.map(loadView), sdkVersion, createdMs: createTime?.getTime() ?? 0,
     readyMs: readyTime?.getTime() ?? 0, endedMs: endTime?.getTime() ?? 0, busy: busy.map(stretchView), frozen: frozen.map(stretchView),
   };
 }

@@ -2,14 +2,14 @@
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { GpuLoad, Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { GpuLoadView } from '../views-of-gpus.ts';
 import type { MachineView } from '../views.ts';
+import { loadView } from './gpu-load.ts';
 import type { PageAsked } from './list-query.ts';
 
 /** Reads a page of them, with the workers that run on these machines. */
@@ -53,14 +53,8 @@ export function machineView({ machine, connected, seenTime, cordoned, podGpuUuid
       return {
         uuid, name: displayName || name, memoryMib, unhealthy, heldBy, workerId: holder?.id ?? '', endpointName: holder?.endpointName ?? '',
         busy: holder ? Math.min(holder.held / Math.max(holder.capacity, 1), 1) : 0,
-        load: loadView(gpuLoads.find((load) => load.uuid === uuid)),
+        load: gpuLoads.filter((load) => load.uuid === uuid).map(loadView)[0] ?? null,
       };
     }),
   }];
-}
-
-function loadView(load: GpuLoad | undefined): GpuLoadView | null {
-  if (!load) return null;
-  const { utilization = null, memoryUsedMib = null, temperatureCelsius = null, powerWatts = null } = load;
-  return { utilization, memoryUsedMib, temperatureCelsius, powerWatts };
 }

@@ -77,6 +77,15 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     const row = ofCard.getByRole('region', { name: /^GPUs/ }).getByRole('row').filter({ hasText: 'GPU-2f777980' });
     await row.filter({ hasText: /883\sMiB/ }).filter({ hasText: /98\s%/ }).filter({ hasText: /58\s°C, 694\sW/ }).filter({ hasText: 'free' }).waitFor();
     await inspect(t, ofCard, 'a machine with a busy card');
+    const onCard = await system.createEndpoint({
+      command: jsHandler('all.js'), fields: { name: 'on the H200', gpuIds: ['NVIDIA H200'], workersMin: 1 }, workersMax: 1,
+    });
+    await row.filter({ hasText: 'on the H200' }).waitFor();
+    const owner = await open(t);
+    await owner.goto(`${system.url}/console/endpoints/${onCard}/activity`);
+    await owner.getByText(/GPU 98\s%, 883\sMiB/).waitFor();
+    await inspect(t, owner, 'a worker with a busy card');
+    await system.endWorkers(onCard);
     driver.say({ load: recordedH200().load.replace('98 %', '[N/A]') });
     await row.filter({ hasNotText: '%' }).filter({ hasText: /883\sMiB/ }).waitFor();
     await real.stop();

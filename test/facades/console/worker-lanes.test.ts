@@ -5,7 +5,7 @@ import type { WorkerView } from '../../../facades/console/views.ts';
 
 const NOW = 100_000;
 const worker = (id: string, fields: Partial<WorkerView> = {}): WorkerView => ({
-  id, machineId: 'm1', state: 'READY', held: 0, capacity: 1, version: 1, reason: '', gpus: [], createdMs: 1_000, readyMs: 2_000, endedMs: 0,
+  id, machineId: 'm1', state: 'READY', held: 0, capacity: 1, version: 1, reason: '', gpus: [], loads: [], createdMs: 1_000, readyMs: 2_000, endedMs: 0,
   busy: [], frozen: [], sdkVersion: '', ...fields,
 });
 const shape = (workers: readonly WorkerView[]) => (

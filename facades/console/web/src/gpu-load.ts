@@ -12,6 +12,19 @@ export function loadText({ utilization, memoryUsedMib, temperatureCelsius, power
   ].filter(Boolean).join(', ');
 }
 
+/** Of all GPUs of a worker: one as above, without its card; of several their mean and the sum of their memory. Empty: nothing is known. */
+export function loadsText(loads: readonly GpuLoadView[]): string {
+  if (loads.length === 0) return '';
+  const known = (figure: (load: GpuLoadView) => number | null): number[] => loads.flatMap((load) => figure(load) ?? []);
+  const sum = (figures: readonly number[]): number => figures.reduce((all, each) => all + each, 0);
+  const [shares, memory] = [known(({ utilization }) => utilization), known(({ memoryUsedMib }) => memoryUsedMib)];
+  const text = loadText({
+    utilization: shares.length === 0 ? null : sum(shares) / shares.length, memoryUsedMib: memory.length === 0 ? null : sum(memory),
+    temperatureCelsius: null, powerWatts: null,
+  });
+  return text && `${loads.length === 1 ? 'GPU' : `${loads.length} GPUs`} ${text}`;
+}
+
 /** What a worker that has it does, of what it can do at once. */
 export function busyText(busy: number): string {
   return busy === 0 ? 'idle' : `${share(busy)} busy`;

@@ -236,6 +236,8 @@ export interface Worker {
   busy: WorkerStretch[];
   /** In which it stood frozen. The latest 24, oldest first. */
   frozen: WorkerStretch[];
+  /** How busy the GPUs are that it has, as MachineStatus tells them. None while it is frozen, and once it has crashed or ended. Output only. */
+  gpuLoads: GpuLoad[];
 }
 
 /** A stretch of time of a worker. */
@@ -954,6 +956,7 @@ function createBaseWorker(): Worker {
     endTime: undefined,
     busy: [],
     frozen: [],
+    gpuLoads: [],
   };
 }
 
@@ -1012,6 +1015,9 @@ export const Worker: MessageFns<Worker> = {
     }
     for (const v of message.frozen) {
       WorkerStretch.encode(v!, writer.uint32(146).fork()).join();
+    }
+    for (const v of message.gpuLoads) {
+      GpuLoad.encode(v!, writer.uint32(154).fork()).join();
     }
     return writer;
   },
@@ -1173,6 +1179,14 @@ export const Worker: MessageFns<Worker> = {
             message.frozen.push(WorkerStretch.decode(reader, reader.uint32()));
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.gpuLoads.push(GpuLoad.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1208,6 +1222,7 @@ export const Worker: MessageFns<Worker> = {
     message.endTime = object.endTime ?? undefined;
     message.busy = object.busy?.map((e) => WorkerStretch.fromPartial(e)) || [];
     message.frozen = object.frozen?.map((e) => WorkerStretch.fromPartial(e)) || [];
+    message.gpuLoads = object.gpuLoads?.map((e) => GpuLoad.fromPartial(e)) || [];
     return message;
   },
 };

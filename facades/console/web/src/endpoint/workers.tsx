@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import type { EndpointView, WorkerView } from '../../../views.ts';
 import { Dialog, DialogButton } from '../dialog.tsx';
+import { loadsText } from '../gpu-load.ts';
 import { Badge, Empty, Panel } from '../parts.tsx';
 import { TailLog } from '../tail-log.tsx';
 import { plainText } from '../worker-text.ts';
@@ -119,7 +120,7 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
 }
 
 function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
-  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint } = worker;
+  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint, loads } = worker;
   const phases = phasesOf(worker, nowMs);
   const busyMs = timeIn('busy', phases, fromMs);
   const frozenMs = timeIn('frozen', phases, fromMs);
@@ -128,7 +129,7 @@ function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; n
   const parts = [
     readyMs === 0 ? `${start} ${span((endedMs || nowMs) - createdMs)}` : `ready after ${span(readyMs - createdMs)}`,
     busyMs > 0 ? `busy ${span(busyMs)}` : '', frozenMs > 0 ? `frozen ${span(frozenMs)}` : '',
-    ...(endedMs > 0 ? [`ended ${ago(endedMs, nowMs)}`] : [holds, `version ${version}`, sdkVersion, plainText(reason)]),
+    ...(endedMs > 0 ? [`ended ${ago(endedMs, nowMs)}`] : [holds, loadsText(loads), `version ${version}`, sdkVersion, plainText(reason)]),
   ];
   return (
     <li className="hint">
