@@ -6,10 +6,10 @@ import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
-import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
+import { frameEvent } from '../jobs/sse.ts';
 import type { SseEvent } from '../jobs/sse.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
-import { LATE_MS, LATE_TEXT } from './views.ts';
+import { BEAT_MS, LATE_MS, LATE_TEXT } from './views.ts';
 
 /** Pause between two reads, in milliseconds; longer where a read takes long, so that looking on never is most of what core does. */
 const PACE_MS = 1_500;
@@ -22,6 +22,8 @@ const ACCOUNT_FEEDS_MAX = 50;
 const LISTENERS_MAX = 2_000;
 /** What is refused so is refused as long as it is asked so. */
 const FOR_GOOD: readonly number[] = [400, 401, 404];
+/** An event, not a comment, of which a browser tells its page nothing; one without data is none. */
+const BEAT = frameEvent({ event: 'beat', data: '{}' });
 
 /** Reads what a feed shows. Throws CoreError. */
 export interface FeedSource {
@@ -110,12 +112,15 @@ class Feed {
   #event: SseEvent | undefined;
   /** The last view that was read. */
   #shown: SseEvent | undefined;
+  /** Beats so far. */
+  #beats = 0;
 
   constructor(source: FeedSource, clock: Clock, onEnd: () => void) {
     this.#source = source;
     this.#clock = clock;
     this.#onEnd = onEnd;
     void this.#run();
+    void this.#beat();
   }
 
   async tell(live: LiveResponse): Promise<void> {
@@ -123,17 +128,17 @@ class Feed {
     const takeBack = live.whenGone(() => this.#wake());
     live.start('text/event-stream; charset=utf-8');
     let told = 0;
+    let beats = this.#beats;
     while (!live.closed) {
       if (this.#event && told !== this.#version) {
         if (told === 0 && this.#source.past) await live.write(frameEvent({ event: 'past', data: JSON.stringify(this.#source.past()) }));
         told = this.#version;
         await live.write(frameEvent(this.#event));
       } else if (this.#over.signal.aborted) break;
-      else {
-        await new Promise<void>((resolve) => this.#waiting.add(resolve));
-        // No connection is silent for long: proxies would end it.
-        if (told === this.#version && told > 0) await live.write(HEARTBEAT);
-      }
+      else if (beats !== this.#beats) {
+        beats = this.#beats;
+        await live.write(BEAT);
+      } else await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
     takeBack();
     live.end();
@@ -156,12 +161,22 @@ class Feed {
       const event = await this.#next();
       late.cancel();
       if (event) this.#publish(event);
-      else this.#wake();
       // Of the key or what is asked, and for good.
       if (event?.event === 'ended') return this.end();
       const tookMs = this.#clock.monotonicMs() - startedMs;
       const restMs = event?.event === 'away' ? Math.min(tookMs * PACE_READS, AWAY_PACE_MS_MAX) : tookMs * PACE_READS;
       await delay(this.#clock, Math.max(this.#source.paceMs ?? PACE_MS, restMs), signal);
+    }
+  }
+
+  /** Whatever reads take: by its beats a page tells a feed with nothing new from one that is cut off, and proxies end no connection as silent. */
+  async #beat(): Promise<void> {
+    const { signal } = this.#over;
+    for (;;) {
+      await delay(this.#clock, BEAT_MS, signal);
+      if (signal.aborted) return;
+      this.#beats += 1;
+      this.#wake();
     }
   }
 

@@ -5,6 +5,12 @@ import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
 export const LATE_MS = 4_000;
 /** What it says then. */
 export const LATE_TEXT = 'The service does not answer. This page goes on asking.';
+/** Pause between two beats of a feed, in milliseconds: events that say nothing but that it is there. */
+export const BEAT_MS = 5_000;
+/** So long without anything, a lost beat included, a feed is cut off: the page says so, in milliseconds. */
+export const SILENT_MS = 12_000;
+/** Then it may be dead for good, and the page begins another, in milliseconds. */
+export const DEAD_MS = 30_000;
 
 /** What a key may do with one part of the API. */
 export type Right = 'none' | 'read' | 'write';

@@ -6,12 +6,15 @@ import { startChromium, whyNoChromium } from '../../helpers/chromium.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startProcesses } from '../../helpers/processes.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 
 const WAIT_MS = 60_000;
 /** Five seconds, and what a busy machine takes besides. */
 const SAID_WITHIN_MS = 8_000;
+/** So long a feed is silent before it is called so, and what a busy machine takes besides. */
+const CUT_OFF_WITHIN_MS = 17_000;
 
 t.setTimeout(300_000);
 t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, async (t) => {
@@ -34,6 +37,16 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   /** How many jobs wait, as the page of the endpoint tells it. */
   const waiting = (page: Page, count: number) => page.locator('.figure').filter({ hasText: 'In queue' }).getByText(String(count), { exact: true }).waitFor();
   const parked = async (): Promise<void> => { await slipway.request('POST', `/v2/${id}/run`, { input: {} }); };
+  /** Its feed tells that it is there, and nothing else. */
+  const beat = async (page: Page): Promise<void> => {
+    const browserOf = await page.context().newCDPSession(page);
+    const heard = new Promise<void>((resolve) => {
+      browserOf.on('Network.eventSourceMessageReceived', ({ eventName }) => { if (eventName === 'beat') resolve(); });
+    });
+    await browserOf.send('Network.enable');
+    await heard;
+    await browserOf.detach();
+  };
   const closed = Endpoint.fromPartial({ id, workersMax: 0 });
   await call(slipway.clients.endpoints, 'updateEndpoint', { endpoint: closed, updateMask: ['workers_max'] }, slipway.key);
 
@@ -115,9 +128,50 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
       await notice.waitFor();
       t.ok(Date.now() - stoppedMs < SAID_WITHIN_MS, `said after ${Date.now() - stoppedMs} ms`);
     }
+    await beat(log.page());
+    for (const notice of open) t.equal(await notice.count(), 1, 'that the feed itself is there takes nothing of that away');
     process.kill(core.pid, 'SIGCONT');
     for (const notice of open) await notice.waitFor({ state: 'detached' });
     await list.getByText('No job is kept that fits.').waitFor();
+  });
+
+  t.test('the facade stands still: a page says so, keeps what it knew and goes on, by another feed where the one that it had stays silent', async (t) => {
+    const page = await signIn(t);
+    let feeds = 0;
+    page.on('request', (request) => { if (request.url().includes('/api/live?endpoint=')) feeds += 1; });
+    await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
+    await waiting(page, 2);
+    const notice = page.locator('main > .away').getByText('The service does not answer. This page goes on asking.');
+    const { pid } = slipway.facade;
+    t.teardown(() => process.kill(pid, 'SIGCONT'));
+    const stop = async (): Promise<void> => {
+      process.kill(pid, 'SIGSTOP');
+      const stoppedMs = Date.now();
+      await notice.waitFor();
+      t.ok(Date.now() - stoppedMs < CUT_OFF_WITHIN_MS, `said after ${Date.now() - stoppedMs} ms`);
+      await waiting(page, 2);
+    };
+    const goOn = async (): Promise<void> => {
+      process.kill(pid, 'SIGCONT');
+      await notice.waitFor({ state: 'detached' });
+      await waiting(page, 2);
+    };
+    await stop();
+    await goOn();
+    t.equal(feeds, 1, 'by the same feed');
+    await beat(page);
+    t.equal(await notice.count(), 0, 'a page with nothing new is not called silent');
+    await stop();
+    await waitFor('another feed', () => feeds === 2);
+    t.equal(await notice.count(), 1);
+    await waiting(page, 2);
+    await goOn();
+    await slipway.request('POST', `/v2/${id}/purge-queue`);
+    await waiting(page, 0);
+    await parked();
+    await parked();
+    await waiting(page, 2);
+    t.equal(feeds, 2);
   });
 
   t.test('a key that is revoked while its page is open: one is asked to sign in again', async (t) => {

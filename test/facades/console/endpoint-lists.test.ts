@@ -99,6 +99,7 @@ t.test('an endpoint\'s past', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByLabel('Search').fill('');
     await page.getByLabel('Cut by').selectOption('QUOTA');
     await waitFor('what a quota cut', async () => (await shown.locator('p:first-of-type').allTextContents()).join() === 'reason 7');
+    t.equal(asked.filter((url) => url.startsWith('/live')).length, 3, 'a feed for each that was looked for, none for what was shown before');
     t.match(page.url(), /\?limit=QUOTA$/, 'a link shows the same');
     await page.getByLabel('Starts or ends workers').selectOption('no');
     await page.getByText('None has that in it.').waitFor();

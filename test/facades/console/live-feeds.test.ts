@@ -1,6 +1,7 @@
 /** Feeds of the console: how many there are, whose, and when they end. A real server, and sources that say little. */
 import { fastify } from 'fastify';
 import t from 'tap';
+import type { Test } from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { LiveFeeds } from '../../../facades/console/live-feeds.ts';
@@ -8,41 +9,11 @@ import { LiveResponse } from '../../../facades/jobs/live-response.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
-t.test('what is as it was told last is not told again, and the connection is not silent', async (t) => {
-  const app = fastify({ forceCloseConnections: true });
-  const feeds = new LiveFeeds(systemClock);
-  const views: (object | undefined)[] = [{ text: 'one' }, undefined, undefined, { text: 'two' }];
-  app.get('/', async (_request, reply) => {
-    const source = { read: async () => views.shift(), paceMs: 10 };
-    await feeds.follow({ accountId: 'a', apiKey: 'a', page: '' }, () => source, new LiveResponse(reply));
-    return reply;
-  });
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  t.teardown(() => {
-    feeds.close();
-    return app.close();
-  });
-  const away = new AbortController();
-  const { body } = await fetch(url, { signal: away.signal });
-  let told = '';
-  for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
-    told += piece;
-    if (told.includes('two')) break;
-  }
-  away.abort();
-  t.equal(told.split('data: ').length - 1, 2, 'each once');
-  t.match(told, /one[^]*: keep-alive[^]*two/);
-});
-
-t.test('what is read for long is told to be away until something is told again, and what failed is soon asked for again', async (t) => {
+/** A feed of `read` by a clock of its own, and the events that its one listener was told so far. */
+async function followed(t: Test, read: () => Promise<object | undefined>) {
   const app = fastify({ forceCloseConnections: true });
   const clock = new ManualClock();
   const feeds = new LiveFeeds(clock);
-  const reads: PromiseWithResolvers<object | undefined>[] = [];
-  const read = () => {
-    reads.push(Promise.withResolvers());
-    return reads.at(-1)!.promise;
-  };
   app.get('/', async (_request, reply) => {
     await feeds.follow({ accountId: 'a', apiKey: 'a', page: '' }, () => ({ read }), new LiveResponse(reply));
     return reply;
@@ -57,7 +28,52 @@ t.test('what is read for long is told to be away until something is told again, 
   void (async () => {
     for await (const piece of body!.pipeThrough(new TextDecoderStream())) told.push(...piece.split('\n\n').filter((event) => event !== ''));
   })().catch(() => undefined);
-  const toBeTold = (count: number, what: RegExp) => waitFor(String(what), () => told.length === count && what.test(told.at(-1)!));
+  return { clock, told };
+}
+
+const BEAT = 'event: beat\ndata: {}';
+
+t.test('what is as it was told last is not told again, and beats come by the clock, whatever reads take', async (t) => {
+  let reads = 0;
+  let next: () => Promise<object | undefined> = async () => ({ text: 'one' });
+  const { clock, told } = await followed(t, () => {
+    reads += 1;
+    return next();
+  });
+  const views = () => told.filter((event) => !event.startsWith('event: '));
+  const beats = () => told.filter((event) => event === BEAT).length;
+  /** Lets seconds pass, each when what was due in the one before has been told. */
+  const pass = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
+      clock.pass(1_000);
+      const due = Math.floor((clock.nowMs() - 1_000) / 5_000);
+      await waitFor(`${due} beats`, () => beats() >= due);
+    }
+  };
+  await waitFor('a view', () => views().length === 1);
+  next = async () => undefined;
+  await pass(20);
+  t.ok(reads > 3, `read again and again: ${reads} times`);
+  t.equal(beats(), 4);
+  next = () => new Promise(() => undefined);
+  const before = reads;
+  await pass(20);
+  t.equal(reads, before + 1, 'a read does not end');
+  t.equal(beats(), 8, 'as before');
+  t.same(views(), ['data: {"text":"one"}'], 'once');
+  t.equal(told.filter((event) => event.startsWith('event: away')).length, 1, 'that it is away too');
+});
+
+t.test('what is read for long is told to be away until something is told again, and what failed is soon asked for again', async (t) => {
+  const reads: PromiseWithResolvers<object | undefined>[] = [];
+  const { clock, told } = await followed(t, () => {
+    reads.push(Promise.withResolvers());
+    return reads.at(-1)!.promise;
+  });
+  const toBeTold = (count: number, what: RegExp) => waitFor(String(what), () => {
+    const words = told.filter((event) => event !== BEAT);
+    return words.length === count && what.test(words.at(-1)!);
+  });
   /** Lets time pass until it reads again; answers how many milliseconds that took, to the next second. */
   const pause = async (): Promise<number> => {
     const [before, fromMs] = [reads.length, clock.nowMs()];

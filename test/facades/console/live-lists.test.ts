@@ -66,6 +66,12 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await waitFor('one less', async () => (await rows(page)).length === 3);
     await page.getByRole('button', { name: 'Newer' }).click();
     await waitFor('the first page', async () => (await rows(page)).length === 50);
+    await page.getByRole('button', { name: 'Older' }).click();
+    await waitFor('the rest', async () => (await rows(page)).length === 3);
+    await page.getByLabel('State').selectOption('FAILED');
+    await page.getByText('No job is kept that fits.').waitFor();
+    await page.getByLabel('State').selectOption('IN_QUEUE');
+    await waitFor('the first page, of what was shown before too', async () => (await rows(page)).length === 50);
     for (const wrong of ['status=DONE', 'order=best', 'from=yesterday', 'until=2026-13-01T00:00:00Z']) {
       await page.goto(`${system.url}/console/endpoints/${id}/jobs?${wrong}`);
       await page.getByRole('alert').getByText(/must be one/).waitFor();
@@ -156,8 +162,8 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await sql`UPDATE pod SET state = 'EXITED', state_changed_at = now() WHERE id = ${second}`;
     await shows('second of all');
     t.equal(asked.filter((url) => url.startsWith('/pods')).length, 0, 'nothing is asked again and again');
-    const feeds = new Set(asked.filter((url) => url.startsWith('/live') && url.includes('part=pods')));
-    t.equal(feeds.size, 4, `a feed for each choice: ${[...feeds].join(' ')}`);
+    const feeds = asked.filter((url) => url.startsWith('/live') && url.includes('part=pods'));
+    t.equal(feeds.length, 5, `a feed for each choice: ${feeds.join(' ')}`);
     await page.goto(`${system.url}/console/pods?state=ASLEEP`);
     await page.getByRole('alert').getByText(/must be one of/).waitFor();
     await page.getByLabel('State').selectOption('EXITED');
@@ -188,9 +194,58 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await waitFor('what is new on it', async () => (await names()).join() === 'p50,p99');
     await system.request('DELETE', `/v1/pods/${last.id}`);
     await waitFor('what is gone', async () => (await names()).join() === 'p50');
+    await page.getByLabel('Search').fill('P49');
+    await waitFor('the one', async () => (await names()).join() === 'p49');
+    await page.getByLabel('Search').fill('');
+    await waitFor('the first page', async () => (await names()).length === 50 && (await names())[0] === 'p00');
+    t.equal(await page.getByText('page 1', { exact: true }).count(), 1, 'another list begins at its first page, also one that was shown before');
     for (const query of ['part=pods&size=101', 'part=pods&part=log']) {
       const status = `fetch('/console/api/live?${query}', { headers: { 'x-console-page': '1' } }).then(({ status }) => status)`;
       t.equal(await page.evaluate(status), 400, query);
     }
+  });
+
+  await t.test('what one types is asked for once one pauses, what one chooses at once, each by one feed', async (t) => {
+    const { json: pod } = await system.request('POST', '/v1/pods', { ...fields, name: 'second' });
+    t.teardown(() => system.request('DELETE', `/v1/pods/${pod.id}`));
+    const page = await open(t);
+    let asked: string[] = [];
+    page.on('request', (request) => { if (request.url().includes('part=pods')) asked.push(new URL(request.url()).search.replace(/&order=.*$/, '')); });
+    // Only the clock of this page stands still.
+    await page.clock.install();
+    await page.goto(`${system.url}/console/pods`);
+    await page.getByRole('cell', { name: 'second', exact: true }).waitFor();
+    const feeds = async (...wanted: string[]): Promise<void> => {
+      await waitFor(`feeds ${wanted.join(' ')}`, () => asked.length >= wanted.length);
+      // What is rendered after it would ask by now.
+      await page.evaluate('new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = resolve; port2.postMessage(0); })');
+      t.same(asked, wanted.map((each) => `?part=pods&search=${each}`));
+      asked = [];
+    };
+    await feeds('');
+    await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1_000);
+    const search = page.getByLabel('Search');
+    await search.pressSequentially('fir');
+    await page.clock.runFor(200);
+    await search.pressSequentially('st');
+    await page.clock.runFor(200);
+    await feeds();
+    await page.clock.runFor(50);
+    await feeds('first');
+    await search.fill('');
+    await feeds('');
+    await page.getByLabel('State').selectOption('RUNNING');
+    await feeds('&filter.state=RUNNING');
+    await search.pressSequentially('sec');
+    await page.getByLabel('State').selectOption('EXITED');
+    await feeds('sec&filter.state=EXITED');
+    await page.clock.runFor(1_000);
+    await feeds();
+    await page.getByLabel('State').selectOption('');
+    await feeds('sec');
+    await page.getByRole('cell', { name: 'second', exact: true }).waitFor();
+    await search.pressSequentially('ond');
+    await page.getByRole('button', { name: /^Name/ }).click();
+    await feeds('second');
   });
 });

@@ -86,7 +86,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
     await page.getByText('Nothing ran in that time.').waitFor();
     t.ok(await page.getByLabel('Search').isVisible(), 'where it can be changed');
     await page.getByLabel('Search').fill('');
-    await begins(page, 20);
+    await begins(page, 70);
     await page.getByLabel('in', { exact: true }).selectOption('168');
     await page.getByLabel('by', { exact: true }).selectOption('gpu');
     await page.getByRole('rowheader', { name: 'without a GPU' }).first().waitFor();

@@ -1,12 +1,14 @@
 /** Forms that make something new, from the table of its resource: what most people say first, the rest under "More". */
 import { useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'wouter';
 import type { FieldView } from '../../views.ts';
 import { ask } from './api.ts';
 import { DialogForm } from './dialog.tsx';
 import { Field } from './fields.tsx';
-import type { Choice } from './fields.tsx';
 import { Failed, Loading } from './parts.tsx';
+import { Pick } from './pick.tsx';
+import type { Offer, Picked } from './pick.tsx';
 
 type Values = Record<string, unknown>;
 
@@ -20,15 +22,27 @@ interface Form {
   first: readonly string[];
   /** What is sent unless something else is said. */
   given?: Values;
+  /** Of settings that name something else of the account. */
+  offers?: Readonly<Record<string, Offer>>;
 }
 
 const text = (name: string, about: string, kind = 'text'): FieldView => ({ name, kind, about, fixed: true, required: true, inPlace: true });
+
+const OF_WORKERS: Offer = {
+  path: '/api/templates', filters: { 'filter.kind': 'worker' }, what: 'template',
+  none: <>There is no template for workers yet. Make one first: <Link href="/templates">Templates</Link>.</>,
+};
+const OF_PODS: Offer = {
+  path: '/api/templates', filters: { 'filter.kind': 'pod' }, what: 'template', none: 'There is no template for pods. Say below what this one shall run.',
+};
+const VOLUMES: Offer = { path: '/api/volumes', what: 'network volume', none: 'There is no network volume.' };
 
 /** What can be made. */
 export const FORMS = {
   endpoint: {
     title: 'New endpoint', path: '/api/v1/endpoints', table: 'endpoint',
     first: ['name', 'templateId', 'gpuTypeIds', 'gpuCount', 'workersMin', 'workersMax', 'idleTimeout'],
+    offers: { templateId: OF_WORKERS },
   },
   template: {
     title: 'New template', path: '/api/v1/templates', table: 'template', first: ['name', 'imageName', 'dockerStartCmd', 'env', 'isServerless'],
@@ -37,6 +51,7 @@ export const FORMS = {
   pod: {
     title: 'New pod', path: '/api/v1/pods', table: 'pod',
     first: ['name', 'templateId', 'imageName', 'dockerStartCmd', 'env', 'computeType', 'gpuTypeIds', 'gpuCount', 'ports', 'volumeInGb', 'networkVolumeId'],
+    offers: { templateId: OF_PODS, networkVolumeId: VOLUMES },
   },
   volume: { title: 'New network volume', path: '/api/v1/networkvolumes', table: 'volume', first: ['name', 'size', 'dataCenterId'] },
   registry: {
@@ -47,10 +62,9 @@ export const FORMS = {
 
 /** The form in its dialog. `onDone` gets the id. */
 export function Create({ kind, onDone, onClose }: { kind: keyof typeof FORMS; onDone: (id: string) => void; onClose: () => void }) {
-  const { title, path, table, fields: ownFields, first, given = {} }: Form = FORMS[kind];
+  const { title, path, table, fields: ownFields, first, given = {}, offers = {} }: Form = FORMS[kind];
   const [values, setValues] = useState<Values>(given);
   const queries = useQueryClient();
-  const choices = useChoices(kind);
   const { data: fields = ownFields, error } = useQuery({
     queryKey: ['fields', table], queryFn: () => ask<FieldView[]>('GET', `/api/fields/${table}`), staleTime: Infinity, enabled: table !== undefined,
   });
@@ -63,12 +77,16 @@ export function Create({ kind, onDone, onClose }: { kind: keyof typeof FORMS; on
     const { [field.name]: _before, ...others } = values;
     setValues(value === '' || Number.isNaN(value) ? { ...given, ...others } : { ...others, [field.name]: value });
   };
-  const shown = (field: FieldView) => (
-    <Field
-      key={field.name} field={field.name in given ? { ...field, required: false } : field} value={values[field.name] ?? field.default}
-      choices={choices[field.name]} onChange={(value) => change(field, value)}
-    />
-  );
+  const shown = (field: FieldView) => {
+    const { [field.name]: offer } = offers;
+    if (offer) return <PickField key={field.name} field={field} offer={offer} onChange={(id) => change(field, id)} />;
+    return (
+      <Field
+        key={field.name} field={field.name in given ? { ...field, required: false } : field} value={values[field.name] ?? field.default}
+        onChange={(value) => change(field, value)}
+      />
+    );
+  };
   const rest = fields?.filter(({ name }) => !first.includes(name)) ?? [];
   return (
     <DialogForm title={title} action="Create" onSubmit={make} onClose={onClose} isReady={fields !== undefined}>
@@ -82,19 +100,13 @@ export function Create({ kind, onDone, onClose }: { kind: keyof typeof FORMS; on
   );
 }
 
-/** Of settings that name something else of the account. */
-function useChoices(kind: string): Readonly<Record<string, readonly Choice[]>> {
-  const isPod = kind === 'pod';
-  const { data: templates = [] } = useQuery({
-    queryKey: ['choices', 'templates'], enabled: kind === 'endpoint' || isPod,
-    queryFn: () => ask<{ id: string; name: string; isServerless: boolean }[]>('GET', '/api/v1/templates'),
-  });
-  const { data: volumes = [] } = useQuery({
-    queryKey: ['choices', 'volumes'], enabled: isPod, queryFn: () => ask<{ id: string; name: string }[]>('GET', '/api/v1/networkvolumes'),
-  });
-  if (kind !== 'endpoint' && !isPod) return {};
-  const choice = ({ id, name }: { id: string; name: string }): Choice => ({ value: id, text: `${name} · ${id}` });
-  return {
-    templateId: templates.filter(({ isServerless }) => isServerless !== isPod).map(choice), ...(isPod ? { networkVolumeId: volumes.map(choice) } : {}),
+/** A setting that names something else of the account. */
+function PickField({ field: { name, about, required }, offer, onChange }: { field: FieldView; offer: Offer; onChange: (id: string) => void }) {
+  const [chosen, setChosen] = useState<readonly Picked[]>([]);
+  const choose = (next: readonly Picked[]): void => {
+    setChosen(next);
+    onChange(next[0]?.id ?? '');
   };
+  const how = required ? 'one' : 'one or none';
+  return <Pick legend={`${name}${required ? ' *' : ''}`} about={about} offer={offer} how={how} chosen={chosen} onChange={choose} />;
 }

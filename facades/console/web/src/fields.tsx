@@ -2,45 +2,29 @@
 import { useState } from 'react';
 import type { FieldView } from '../../views.ts';
 
-/** A value with the words that people know it by. */
-export interface Choice {
-  value: string;
-  text: string;
-}
-
 interface FieldProps {
   field: FieldView;
   value: unknown;
   isChanged?: boolean;
   isFixed?: boolean;
-  /** What it may be, where the service knows that. */
-  choices?: readonly Choice[] | undefined;
   onChange: (value: unknown) => void;
 }
 
 /** One of them, with what it means. */
-export function Field({ field, value, isChanged = false, isFixed = false, choices, onChange }: FieldProps) {
+export function Field({ field, value, isChanged = false, isFixed = false, onChange }: FieldProps) {
   const { name, about, min, max, required } = field;
   const bounds = max === undefined || max > 1e9 ? '' : ` ${min ?? 0} – ${max.toLocaleString('en')}.`;
   return (
     <div className={isChanged ? 'changed' : ''}>
       <label htmlFor={`field-${name}`}>{name}{required ? ' *' : ''}</label>
-      <Input field={field} value={value} isFixed={isFixed} choices={choices} onChange={onChange} />
+      <Input field={field} value={value} isFixed={isFixed} onChange={onChange} />
       <p className="hint" id={`about-${name}`}>{about}{bounds}</p>
     </div>
   );
 }
 
-function Input({ field: { name, kind, min, max, words, required }, value, isFixed, choices, onChange }: FieldProps) {
+function Input({ field: { name, kind, min, max, words, required }, value, isFixed, onChange }: FieldProps) {
   const shared = { id: `field-${name}`, disabled: isFixed, 'aria-describedby': `about-${name}` };
-  if (choices) {
-    return (
-      <select {...shared} required={required} value={String(value ?? '')} onChange={({ target }) => onChange(target.value)}>
-        <option value="">choose …</option>
-        {choices.map((choice) => <option key={choice.value} value={choice.value}>{choice.text}</option>)}
-      </select>
-    );
-  }
   switch (kind) {
     case 'whole': {
       const shown = typeof value === 'number' && !Number.isNaN(value) ? value : '';

@@ -41,13 +41,13 @@ export function Filters({ listing: { filters: chosen, filter }, filters }: { lis
 }
 
 function Field({ filter: { name, text, choices, until }, chosen, set }: {
-  filter: Filter; chosen: Readonly<Record<string, string>>; set: (part: Readonly<Record<string, string>>) => void;
+  filter: Filter; chosen: Readonly<Record<string, string>>; set: Listing['filter'];
 }) {
   const value = chosen[name] ?? '';
   if (until !== undefined) {
-    const setBoth = (part: { from?: string; until?: string }): void => set({
+    const setBoth = (part: { from?: string; until?: string }, isTyped: boolean): void => set({
       ...(part.from === undefined ? {} : { [name]: part.from }), ...(part.until === undefined ? {} : { [until]: part.until }),
-    });
+    }, isTyped);
     return <TimeFields label={text} from={value} until={chosen[until] ?? ''} set={setBoth} />;
   }
   return (
@@ -59,7 +59,7 @@ function Field({ filter: { name, text, choices, until }, chosen, set }: {
             {choices.map(([each, word]) => <option key={each} value={each}>{word}</option>)}
             {value !== '' && !choices.some(([each]) => each === value) && <option value={value}>{value.slice(0, 40)}</option>}
           </select>
-        : <input id={`by-${name}`} maxLength={200} value={value} onChange={({ target }) => set({ [name]: target.value })} />}
+        : <input id={`by-${name}`} maxLength={200} value={value} onChange={({ target }) => set({ [name]: target.value }, true)} />}
     </span>
   );
 }

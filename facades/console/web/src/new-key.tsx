@@ -1,48 +1,42 @@
 /** A new key: what it may do, and the key itself, which is shown once. */
 import { useState } from 'react';
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useDebounce } from 'use-debounce';
-import type { ListView, NewKeyView } from '../../views.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import type { NewKeyView } from '../../views.ts';
 import { ask } from './api.ts';
 import { Copy } from './copy.tsx';
 import { Dialog, DialogForm } from './dialog.tsx';
-import { Overdue } from './parts.tsx';
+import { Pick } from './pick.tsx';
+import type { Offer, Picked } from './pick.tsx';
 import { useIsOperator } from './session.tsx';
-import { PAUSE_MS } from './use-listing.ts';
 
 const SCOPES: Readonly<Record<string, string>> = {
   ALL: 'everything in its account', READ_ONLY: 'read everything, change nothing', RESTRICTED: 'what is chosen below', AGENT: 'join one machine',
 };
 const PERMISSIONS = [['NONE', 'nothing'], ['READ', 'read'], ['READ_WRITE', 'read and change']] as const;
 
-/** Endpoints that are offered at a time. */
-const OFFERED_MAX = 50;
+const ACCOUNTS: Offer = { path: '/api/accounts', what: 'account', none: 'There is no account yet: make one under Accounts first.' };
+const ENDPOINTS: Offer = { path: '/api/endpoints', what: 'endpoint' };
 
 interface Wanted {
   name: string;
   scope: string;
-  accountId: string;
+  account: readonly Picked[];
   management: string;
   jobs: string;
-  endpoints: readonly Offered[];
-}
-
-/** An endpoint that can be chosen. */
-interface Offered {
-  id: string;
-  name: string;
+  endpoints: readonly Picked[];
 }
 
 /** The form in its dialog, then the key. `scope`: what it begins with. */
 export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: () => void }) {
-  const [wanted, setWanted] = useState<Wanted>({ name: '', scope, accountId: '', management: 'READ', jobs: 'READ', endpoints: [] });
+  const [wanted, setWanted] = useState<Wanted>({ name: '', scope, account: [], management: 'READ', jobs: 'READ', endpoints: [] });
   const [made, setMade] = useState<NewKeyView>();
   const queries = useQueryClient();
   const isOperator = useIsOperator();
   const set = (part: Partial<Wanted>): void => setWanted({ ...wanted, ...part });
   if (made) return <Secret wanted={wanted} made={made} onClose={onClose} />;
   const make = async (): Promise<void> => {
-    const { name, management, jobs, accountId } = wanted;
+    const { name, management, jobs } = wanted;
+    const accountId = wanted.account[0]?.id ?? '';
     const endpointIds = wanted.endpoints.map(({ id }) => id);
     const restricted = wanted.scope === 'RESTRICTED' ? { management, jobs } : {};
     setMade(await ask<NewKeyView>('POST', '/api/keys', {
@@ -60,7 +54,9 @@ export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: ()
         </div>
         <Choose id="key-scope" label="It may" value={wanted.scope} onChange={(next) => set({ scope: next })}
           choices={Object.entries(SCOPES).filter(([word]) => isOperator || word !== 'AGENT')} />
-        {isOperator && wanted.scope !== 'AGENT' && <Account value={wanted.accountId} onChange={(accountId) => set({ accountId })} />}
+        {isOperator && wanted.scope !== 'AGENT' && (
+          <Pick legend="Account" offer={ACCOUNTS} how="one" chosen={wanted.account} onChange={(account) => set({ account })} />
+        )}
         {wanted.scope === 'RESTRICTED' && <>
           <Choose
             id="key-management" label="With endpoints, pods and the like" value={wanted.management} choices={PERMISSIONS}
@@ -69,7 +65,12 @@ export function NewKey({ scope = 'ALL', onClose }: { scope?: string; onClose: ()
           <Choose id="key-jobs" label="With jobs" value={wanted.jobs} choices={PERMISSIONS} onChange={(jobs) => set({ jobs })} />
         </>}
       </div>
-      {!isOperator && wanted.scope !== 'AGENT' && <Endpoints chosen={wanted.endpoints} onChange={(endpoints) => set({ endpoints })} />}
+      {!isOperator && wanted.scope !== 'AGENT' && (
+        <Pick
+          legend="Only for these endpoints; none chosen: for all" offer={ENDPOINTS} how="some or none" chosen={wanted.endpoints}
+          onChange={(endpoints) => set({ endpoints })}
+        />
+      )}
     </DialogForm>
   );
 }
@@ -84,47 +85,6 @@ function Choose({ id, label, value, choices, onChange }: {
         {choices.map(([word, text]) => <option key={word} value={word}>{text}</option>)}
       </select>
     </div>
-  );
-}
-
-function Account({ value, onChange }: { value: string; onChange: (id: string) => void }) {
-  const { data } = useQuery({ queryKey: ['choices', 'accounts'], queryFn: () => ask<ListView>('GET', '/api/accounts?size=1000') });
-  const choices = data?.rows.map(({ id, name }) => [String(id), `${name} · ${id}`] as const) ?? [];
-  return <Choose id="key-account" label="Account" value={value} choices={[['', 'choose …'], ...choices]} onChange={onChange} />;
-}
-
-/** All that are chosen, and of the others those that core finds. */
-function Endpoints({ chosen, onChange }: { chosen: readonly Offered[]; onChange: (endpoints: readonly Offered[]) => void }) {
-  const [search, setSearch] = useState('');
-  const [settled] = useDebounce(search.trim(), PAUSE_MS);
-  const asked = new URLSearchParams({ search: settled, size: String(OFFERED_MAX) });
-  const { data, failureReason, isPlaceholderData } = useQuery({
-    queryKey: ['choices', 'endpoints', settled], queryFn: () => ask<ListView>('GET', `/api/endpoints?${asked}`), placeholderData: keepPreviousData,
-  });
-  if (!data) return null;
-  const isSought = search !== '' || settled !== '' || isPlaceholderData;
-  const others = data.rows.map(({ id, name }) => ({ id: String(id), name: String(name) })).filter((one) => !chosen.some(({ id }) => id === one.id));
-  if (data.rows.length === 0 && chosen.length === 0 && !isSought) return null;
-  return (
-    <fieldset className="choose">
-      <legend>Only for these endpoints; none chosen: for all</legend>
-      {(isSought || data.next !== '') && (
-        <input type="search" aria-label="Find an endpoint" placeholder="find an endpoint" maxLength={200} value={search}
-          onChange={({ target }) => setSearch(target.value)} />
-      )}
-      <Overdue failureReason={failureReason} isPlaceholderData={isPlaceholderData} />
-      {[...chosen, ...others].map((one) => (
-        <label key={one.id}>
-          <input
-            type="checkbox" checked={chosen.some(({ id }) => id === one.id)}
-            onChange={({ target }) => onChange(target.checked ? [...chosen, one] : chosen.filter(({ id }) => id !== one.id))}
-          />
-          {one.name} <code className="id">{one.id}</code>
-        </label>
-      ))}
-      {data.rows.length === 0 && isSought && !isPlaceholderData && <p className="hint">No endpoint has that in it.</p>}
-      {data.next !== '' && <p className="hint">There are more: search for them.</p>}
-    </fieldset>
   );
 }
 

@@ -5,15 +5,18 @@ import { localTime, ZONE } from './words.ts';
 /** Times before now that one chooses, and what they are called. */
 export const LAST = [['now-1h', 'in the last hour'], ['now-1d', 'in the last day'], ['now-7d', 'in the last 7 days']] as const;
 
-/** The fields. `from` and `until` as the service takes them: ISO 8601 or before now, as `now-1h`; either may be empty. */
+/**
+ * The fields. `from` and `until` as the service takes them: ISO 8601 or before now, as `now-1h`; either may be empty. `isTyped`: one may be on the way to
+ * another time.
+ */
 export function TimeFields({ label, from, until, set }: {
-  label: string; from: string; until: string; set: (part: { from?: string; until?: string }) => void;
+  label: string; from: string; until: string; set: (part: { from?: string; until?: string }, isTyped: boolean) => void;
 }) {
   const isLast = until === '' && from.startsWith('now-');
   const [isOwn, setIsOwn] = useState(!isLast && from + until !== '');
   const choose = (next: string): void => {
     setIsOwn(next === 'own');
-    set({ from: next === 'own' ? '' : next, until: '' });
+    set({ from: next === 'own' ? '' : next, until: '' }, false);
   };
   return (
     <>
@@ -27,8 +30,8 @@ export function TimeFields({ label, from, until, set }: {
       </label>
       {isOwn && (
         <>
-          <Moment name="from" value={from} set={(time) => set({ from: time })} />
-          <Moment name="until" value={until} set={(time) => set({ until: time })} />
+          <Moment name="from" value={from} set={(time) => set({ from: time }, true)} />
+          <Moment name="until" value={until} set={(time) => set({ until: time }, true)} />
           <span className="hint">times of {ZONE}</span>
         </>
       )}

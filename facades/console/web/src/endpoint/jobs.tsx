@@ -8,6 +8,7 @@ import { useLive } from '../live.ts';
 import { More } from '../listing-parts.tsx';
 import { Away, Failed, Loading, Panel } from '../parts.tsx';
 import { useSession } from '../session.tsx';
+import { usePages } from '../use-pages.ts';
 import { count } from '../words.ts';
 import { CancelJobs } from './cancel-jobs.tsx';
 import { FilterFields, useJobFilter } from './job-filter.tsx';
@@ -23,14 +24,11 @@ const WAYS: Readonly<Partial<Record<JobOrder, readonly [back: string, on: string
 export function Jobs({ id }: { id: string }) {
   const filter = useJobFilter();
   const { order, key, set } = filter;
-  // Where each page begins; the last is the one that is shown. Of another list than the present one they say nothing.
-  const [pages, setPages] = useState({ of: key, cursors: [''] });
-  const cursors = pages.of === key ? pages.cursors : [''];
+  const { cursors, go } = usePages(key);
   const cursor = cursors.at(-1)!;
   const { chosen, choose, told, done, result } = useChosen(`${key} ${cursor}`);
   // One of which some are chosen stands still.
   const { view: data, isOld, away, ended } = useLive<JobsView>(jobsFeed(id, filter, cursor), chosen.size > 0);
-  const go = (next: string[]): void => setPages({ of: key, cursors: next });
   const [back, on] = WAYS[order] ?? ['Longer', 'Shorter'];
   const mayChoose = useSession().jobs === 'write';
   return (

@@ -1,0 +1,15 @@
+/** What one writes, once one pauses: nothing is asked for at every letter on the way to a word. */
+import { useEffect, useState } from 'react';
+import { after } from './stopwatch.ts';
+
+/** So long without a letter is a pause, in milliseconds: longer than between two letters, shorter than one notices. */
+const PAUSE_MS = 250;
+
+/** `wanted` as it was when one paused last; `isTyped`: not chosen or emptied, which counts at once. */
+export function useSettled(wanted: string, isTyped: boolean): string {
+  const [settled, settle] = useState(wanted);
+  // Not in an effect: what was wanted before would be asked for once more.
+  if (!isTyped && settled !== wanted) settle(wanted);
+  useEffect(() => (isTyped ? after(PAUSE_MS, () => settle(wanted)) : undefined), [wanted, isTyped]);
+  return settled;
+}
