@@ -4,10 +4,10 @@
  */
 import { useEffect, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
-import { useDebounce } from 'use-debounce';
 import type { PastView } from '../../views.ts';
 import type { ApiError } from './api.ts';
 import { follow } from './feed.ts';
+import { after } from './stopwatch.ts';
 
 /** What a feed has told. */
 export interface Live<View> {
@@ -51,11 +51,13 @@ export function useLive<View>(query: string, isStill = false): Live<View> {
 /** A key that is refused may see less than this page, or have been revoked: then one is asked to sign in again. */
 function useSessionCheck(ended: ApiError | undefined): void {
   const queries = useQueryClient();
-  const [endedLongAgo] = useDebounce(ended, REVOKED_MS);
-  // At once, and when every facade knows that a key was revoked.
   useEffect(() => {
-    if (ended?.status === 401) void queries.invalidateQueries({ queryKey: ['session'] });
-  }, [ended, endedLongAgo, queries]);
+    if (ended?.status !== 401) return undefined;
+    const look = (): void => { void queries.invalidateQueries({ queryKey: ['session'] }); };
+    // At once, and when every facade knows that a key was revoked.
+    look();
+    return after(REVOKED_MS, look);
+  }, [ended, queries]);
 }
 
 /** Both are of the overview, of pods, of the same part of the same endpoint, or of the same job. */
