@@ -30,7 +30,7 @@ export type Wanted = { pod: PodTarget; target?: undefined } | { pod?: undefined;
 
 /** No surface has a route there. */
 const NO_ROUTE = '/.';
-/** Longest path of an operation that may be a worker's as well, in characters: no id that the router takes is longer. */
+/** Longest path of an operation that may be a worker's as well, in characters without the query: no id that the router takes is longer. */
 const SHARED_LENGTH_MAX = 1_024;
 
 export class LbRouting {
@@ -48,7 +48,7 @@ export class LbRouting {
     request.url = url;
     const wanted = wantedOf(request, this.#forms);
     if (wanted) this.#wanted.set(request, wanted);
-    const mayBeOurs = !wanted || (wanted.target?.isShared === true && url.length <= SHARED_LENGTH_MAX);
+    const mayBeOurs = !wanted || (wanted.target?.isShared === true && url.split('?', 1)[0]!.length <= SHARED_LENGTH_MAX);
     if (mayBeOurs && isReadable(url)) return url;
     this.#urls.set(request, url);
     return NO_ROUTE;

@@ -1,6 +1,7 @@
 /** Turns thrown errors into answers. Each surface brings its own body shape. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { STATUS_CODES } from '../../core/runtime/node-http.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { idsOf, REQUEST_ID_HEADER } from './request-id.ts';
@@ -24,6 +25,9 @@ export const restErrorShape: ErrorShape = ({ text, status, code }) => {
 export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({
   error: { message: text, type: openaiErrorType(status), param: null, code },
 });
+
+/** REST v2 routes: problems (RFC 9457), which have a content type of their own. */
+export const problemShape: ErrorShape = ({ text, status, code }) => ({ title: STATUS_CODES[status] ?? 'Error', status, detail: text, code });
 
 /** The `type` word that OpenAI's own service uses for a status. */
 export function openaiErrorType(status: number): string {
@@ -51,7 +55,8 @@ export function answerError(error: CoreError, request: FastifyRequest, reply: Fa
   // A body that never comes, or that its client was not told to send, leaves the connection in the middle of a request.
   const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;
   if (error instanceof SlowBody || unsent) reply.header('connection', 'close');
-  return reply.code(shown.status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(shape(shown)));
+  const type = shape === problemShape ? 'application/problem+json' : 'application/json';
+  return reply.code(shown.status).header('content-type', `${type}; charset=utf-8`).send(JSON.stringify(shape(shown)));
 }
 
 function logFault(error: CoreError, request: FastifyRequest, logger: Logger): void {

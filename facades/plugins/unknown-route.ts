@@ -3,7 +3,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { answerError, openaiErrorShape, pathOf, queueErrorShape, restErrorShape } from './error-handler.ts';
+import { answerError, openaiErrorShape, pathOf, problemShape, queueErrorShape, restErrorShape } from './error-handler.ts';
 import type { ErrorShape } from './error-handler.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
@@ -87,6 +87,7 @@ function methodsOf(known: KnownPaths, path: string): string[] {
 /** Error shape of the surface that a path belongs to. */
 export function shapeOf(path: string): ErrorShape {
   if (/^\/+v1(\.\d+)?(\/|$)/.test(path)) return restErrorShape;
+  if (REST_V2.test(path)) return problemShape;
   return /^\/+v2\/+[^/]+\/+openai\//.test(path) ? openaiErrorShape : queueErrorShape;
 }
 
@@ -94,6 +95,6 @@ export function shapeOf(path: string): ErrorShape {
 const REST_V2 = /^\/+v2\/+(account|billing|catalog|clusters|endpoints|network-volumes|openapi\.json|pods|registries|serverless|templates)(\/|$)/;
 
 function explain(method: string, path: string): string {
-  if (REST_V2.test(path)) return 'REST v2 is not served yet. See /v1/docs for what REST v1 manages.';
+  if (REST_V2.test(path)) return 'Of REST v2 the logs of workers and pods are served, this is not. See /v1/docs for what REST v1 manages.';
   return `There is no operation ${method} ${path.slice(0, 200)}.`;
 }

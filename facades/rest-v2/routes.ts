@@ -1,10 +1,8 @@
 /** What is served of REST v2 (docs/api.md#log-of-a-worker-or-a-pod), whose errors are problems (RFC 9457). */
-import { STATUS_CODES } from '../../core/runtime/node-http.ts';
 import type { FastifyInstance } from 'fastify';
 import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
-import { handleErrors } from '../plugins/error-handler.ts';
-import type { ErrorShape } from '../plugins/error-handler.ts';
+import { handleErrors, problemShape } from '../plugins/error-handler.ts';
 import { logOfLines } from './log-of-lines.ts';
 import type { LineLogParts } from './log-of-lines.ts';
 import { podReader, workerReader } from './log-readers.ts';
@@ -12,12 +10,9 @@ import { podReader, workerReader } from './log-readers.ts';
 /** No route here reads a body. */
 const BODY_BYTES_MAX = 0;
 
-const problem: ErrorShape = ({ text, status, code }) => ({ title: STATUS_CODES[status] ?? 'Error', status, detail: text, code });
-
 /** Adds the routes. */
 export function restV2Routes(app: FastifyInstance, parts: LineLogParts, gate: GateParts): void {
-  handleErrors(app, problem, parts.logger);
-  app.addHook('onSend', async (_request, reply) => { if (reply.statusCode >= 400) reply.header('content-type', 'application/problem+json'); });
+  handleErrors(app, problemShape, parts.logger);
   const onRequest = restGate(gate, BODY_BYTES_MAX);
   app.get('/v2/serverless/:endpointId/workers/:workerId/logs', { onRequest }, logOfLines(parts, workerReader(parts)));
   app.get('/v2/pods/:podId/logs', { onRequest }, logOfLines(parts, podReader(parts)));

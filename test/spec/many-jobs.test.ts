@@ -104,7 +104,7 @@ t.test('POST /jobs/retry?errorGroup: only jobs of that group, page after page', 
   }
   t.equal(done, 3);
   t.match(await jobs.look(ids[1]!), { status: 'FAILED' });
-  for (const bad of ['', 'x', '0123456789ABCDEF', `${group.id}0`, `${group.id}&errorGroup=${group.id}`]) {
+  for (const bad of ['', 'x', '0123456789ABCDEF', `${group.id}0`, 'x'.repeat(3_000), `${group.id}&errorGroup=${group.id}`]) {
     t.match(await jobs.call('POST', `/jobs/retry?errorGroup=${bad}`), {
       status: 400, json: { code: 'invalid_request', error: /^"errorGroup" must be one id of a group of errors/ },
     }, bad);

@@ -101,7 +101,7 @@ t.test('what cannot be is refused as a problem, and only who may read pods reads
   for (const [asked, status, code] of refused) {
     const answer = await system.request('GET', asked);
     t.match(answer, { status, json: { title: /\w/, status, detail: /\w/, code } }, asked);
-    t.equal(answer.headers.get('content-type'), 'application/problem+json');
+    t.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8');
   }
   t.equal((await readEvents(t, system, path, { 'last-event-id': '1-2' })).status, 400);
   t.equal((await system.request('POST', path)).status, 405);

@@ -123,7 +123,7 @@ t.test('what cannot be is refused as a problem', async (t) => {
   for (const [asked, status, code] of refused) {
     const answer = await system.request('GET', asked);
     t.match(answer, { status, json: { title: /\w/, status, detail: /\w/, code } }, asked);
-    t.equal(answer.headers.get('content-type'), 'application/problem+json');
+    t.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8');
   }
   t.equal((await readEvents(t, system, path, { 'last-event-id': '1-2' })).status, 400);
   t.equal((await readEvents(t, { ...system, key: 'nosuchkey' }, path)).status, 401);
