@@ -73,6 +73,12 @@ async function partAt(readPage: ReadPage, offset: number): Promise<Part> {
   return { lines, page };
 }
 
+/** What came since. A log that ends before what was read is another: its agent was killed, and with it went what commands had written. */
+async function partBehind(readPage: ReadPage, offset: number): Promise<Part> {
+  const part = await partAt(readPage, offset);
+  return part.page.offset < offset ? partAt(readPage, 0) : part;
+}
+
 /** The last lines and the end of the log, without reading all of it. */
 async function lastLines(readPage: ReadPage, tail: number): Promise<Part> {
   // Not the end itself, which may be amid a line.
@@ -126,7 +132,7 @@ async function follow({ clock, reply, query, readPage, read, beginning }: Follow
       if (!page.more) await delay(clock, LOOK_MS, gone.signal);
       if (live.closed) break;
       const { offset } = page;
-      ({ lines, page } = await goOn({ lines: [], page }, () => read(() => partAt(readPage, offset))));
+      ({ lines, page } = await goOn({ lines: [], page }, () => read(() => partBehind(readPage, offset))));
     }
   } catch (error) {
     // Clients take every event for a line, whatever it is called; a comment is for people.

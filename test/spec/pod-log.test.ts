@@ -14,6 +14,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 t.setTimeout(120_000);
 
 const system = await startSystem(t);
+await waitFor('a machine to join', async () => (await call(system.clients.machines, 'listMachines', {}, system.rootKey)).machines.length > 0);
 const pods = podCalls(system.clients, system.key);
 const files = await scratch(t);
 const pathOf = (id: string): string => `/v2/pods/${id}/logs`;
