@@ -108,7 +108,8 @@ t.test('what is kept of many lines has its room among answers until it is read',
 
 t.test('of a load-balancing endpoint too', async (t) => {
   const id = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
-  t.equal((await readEvents(t, system, pathOf(id, await workerOf(id)))).status, 200);
+  const path = pathOf(id, await workerOf(id));
+  await waitFor('its machine to know it', async () => (await readEvents(t, system, path)).status === 200);
 });
 
 t.test('what cannot be is refused as a problem', async (t) => {
