@@ -9,12 +9,13 @@ import { ImageStore } from '../../images/image-store.ts';
 import type { StoredImage } from '../../images/image-store.ts';
 import { PrepareError } from '../executor.ts';
 import type { Executor, ImageRequest, Launch, RunningUnit } from '../executor.ts';
-import { MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
+import { LOG_LABEL, MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
 import type { Ulimit } from './container-plan.ts';
 import { ContainerUnit } from './container-unit.ts';
 import { createContainer, removeContainer } from './engine-calls.ts';
 import type { EngineFinder } from './engine-finder.ts';
 import type { Engine } from './engine.ts';
+import { boundLog } from './log-bound.ts';
 import type { UnitNetworks } from './unit-networks.ts';
 
 /** What containers are run with. */
@@ -93,6 +94,8 @@ export class ContainerExecutor implements Executor {
       if (['running', 'paused'].includes(found.State)) {
         this.#keep(unitId, unit);
         await unit.adopt(container);
+        const bounded = engine.facts.kind === 'docker' || found.Labels[LOG_LABEL] !== undefined;
+        if (!bounded) boundLog(container, unit.ended, { clock, logger, closing: this.#closing.signal });
         return unit;
       }
       const hasEnded = await unit.recall(container);

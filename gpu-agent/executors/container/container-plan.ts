@@ -39,8 +39,10 @@ const PIDS_DEFAULT = 16_384;
 /** Shared memory of a unit that has no limits of its own, in bytes. Engines' own 64 MiB end the data loaders of PyTorch. */
 const SHM_DEFAULT = 2 * 1024 ** 3;
 
-/** What an engine keeps of a unit's output, to be read again after a restart of the agent. */
-const LOG_BYTES = '4m';
+/** What an engine keeps of a unit's output, in bytes, to be read again after a restart of the agent. */
+export const LOG_BYTES_MAX = 4 * 1024 * 1024;
+/** On containers whose engine was told that bound; those of earlier agents on Podman were not. */
+export const LOG_LABEL = 'slipway.log-bytes';
 
 /** Name of a unit's container: one agent's units never meet another's. */
 export function containerName(machineId: string, unitId: string): string {
@@ -58,7 +60,7 @@ export function dockerBody(plan: ContainerPlan): object {
     ...(launch.workingDirectory !== '' && { WorkingDir: launch.workingDirectory }),
     HostConfig: {
       NetworkMode: network, SecurityOpt: ['no-new-privileges'], Init: false,
-      LogConfig: { Type: 'json-file', Config: { 'max-size': LOG_BYTES, 'max-file': '1' } },
+      LogConfig: { Type: 'json-file', Config: { 'max-size': String(LOG_BYTES_MAX), 'max-file': '1' } },
       Mounts: launch.mounts.map(({ source, target }) => ({ Type: 'bind', Source: source, Target: target })),
       ...(limits.memoryBytes && { Memory: limits.memoryBytes, MemorySwap: limits.memoryBytes }),
       ...(limits.cpus && { CpuPeriod: CPU_PERIOD_MICROS, CpuQuota: cpuQuota(limits.cpus) }),
@@ -79,7 +81,8 @@ export function podmanBody(plan: ContainerPlan): object {
     ...(launch.command.length > 0 && { command: launch.command }), ...(launch.entrypoint.length > 0 && { entrypoint: launch.entrypoint }),
     ...(launch.workingDirectory !== '' && { work_dir: launch.workingDirectory, create_working_dir: true }),
     netns: { nsmode: 'bridge' }, Networks: { [network]: {} }, no_new_privileges: true,
-    log_configuration: { driver: 'k8s-file', options: { 'max-size': LOG_BYTES } },
+    // Not `options['max-size']`, which this interface of Podman takes and ignores.
+    log_configuration: { driver: 'k8s-file', size: LOG_BYTES_MAX },
     mounts: launch.mounts.map(({ source, target }) => ({ type: 'bind', source, destination: target, options: ['rbind', 'rw'] })),
     resource_limits: {
       ...(limits.memoryBytes && { memory: { limit: limits.memoryBytes, swap: limits.memoryBytes } }),
@@ -93,7 +96,7 @@ export function podmanBody(plan: ContainerPlan): object {
 }
 
 function labels({ launch, machineId }: ContainerPlan): Record<string, string> {
-  return { [UNIT_LABEL]: launch.unitId, [MACHINE_LABEL]: machineId };
+  return { [UNIT_LABEL]: launch.unitId, [MACHINE_LABEL]: machineId, [LOG_LABEL]: String(LOG_BYTES_MAX) };
 }
 
 /** The limits that this engine holds. */

@@ -1,5 +1,4 @@
 /** One container from its creation to its end: its output in order, the orders it gets, and how it ended. */
-import { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import { delay } from '../../../core/runtime/clock.ts';
@@ -12,6 +11,7 @@ import type { ContainerState } from './container-state.ts';
 import { engineWords, readLog } from './engine-calls.ts';
 import { withoutOverlap } from './join-output.ts';
 import { MemoryWatch, killsInKernelLog } from './memory-watch.ts';
+import { OutputFrames } from './output-frames.ts';
 
 /** What a unit's container works with. */
 export interface ContainerUnitOptions {
@@ -27,8 +27,12 @@ const SETTLE_MS = 10;
 const AWAY_MS = 500;
 /** After so many looks a container whose output ended runs on: the connection broke, not the container. */
 const LOOKS_MAX = 100;
-/** Output that an engine has still in its log when a connection broke, in bytes; what was more cannot be joined without doubt. */
+/** Bytes of an engine's log, which is bounded, up to which it certainly has all output still; what was more cannot be joined without doubt. */
 const REPLAY_BYTES_MAX = 2_000_000;
+/** What an engine's log has beside each line, at most: time, stream, quotes. */
+const LOG_LINE_BYTES = 128;
+const NEWLINE = 10;
+
 export class ContainerUnit implements RunningUnit {
   readonly ended: Promise<UnitExit>;
   readonly #options: ContainerUnitOptions;
@@ -39,6 +43,8 @@ export class ContainerUnit implements RunningUnit {
   #memory: MemoryWatch | undefined;
   #output: NodeJS.ReadableStream | undefined;
   #outputBytes = 0;
+  /** What it takes in the engine's log, about; not counted beyond what can be replayed. */
+  #logBytes = 0;
   #frozen = false;
   #over = false;
   #released = false;
@@ -195,14 +201,12 @@ export class ContainerUnit implements RunningUnit {
     const stream = await container.attach({ stream: true, stdout: true, stderr: true });
     const early: Buffer[] = [];
     let waits = again;
-    const sink = new Writable({
-      write: (bytes: Buffer, _encoding, done) => {
-        if (waits) early.push(bytes);
-        else this.#take(bytes);
-        done();
-      },
+    const frames = new OutputFrames((bytes) => {
+      if (waits) early.push(bytes);
+      else this.#take(bytes);
     });
-    container.modem.demuxStream(stream, sink, sink);
+    stream.on('error', () => frames.destroy());
+    stream.pipe(frames);
     this.#output = stream;
     if (!again) return;
     const log = await readLog(container).catch((error: unknown) => {
@@ -219,6 +223,7 @@ export class ContainerUnit implements RunningUnit {
   #take(bytes: Buffer): void {
     if (this.#released || bytes.length === 0) return;
     this.#outputBytes += bytes.length;
+    if (this.#logBytes <= REPLAY_BYTES_MAX) this.#logBytes += bytes.length + linesOf(bytes) * LOG_LINE_BYTES;
     this.#options.onOutput(bytes);
   }
 
@@ -249,7 +254,7 @@ export class ContainerUnit implements RunningUnit {
 
   async #reattach(): Promise<void> {
     const { logger, unitId, clock, onOutput } = this.#options;
-    const joins = this.#outputBytes <= REPLAY_BYTES_MAX;
+    const joins = this.#logBytes <= REPLAY_BYTES_MAX;
     // Podman takes nobody on while the container is frozen: it is told once.
     if (!this.#cut) {
       logger.warn({ unitId }, 'the output of a container was cut off, taking it up again');
@@ -281,4 +286,11 @@ export class ContainerUnit implements RunningUnit {
   #report(error: unknown): void {
     if (!this.#over) this.#options.logger.warn({ unitId: this.#options.unitId, err: error }, 'the engine refused an order for a container');
   }
+}
+
+/** Lines of a piece of output, the one that is not ended included. */
+function linesOf(bytes: Buffer): number {
+  let lines = 1;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) lines += 1;
+  return lines;
 }

@@ -1,11 +1,11 @@
 /** The calls to an engine that differ between Docker and Podman, or that the library has no name for. */
-import { Readable, Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import { statusOf } from '../../images/image-store.ts';
-import { containerName, dockerBody, podmanBody } from './container-plan.ts';
+import { LOG_BYTES_MAX, containerName, dockerBody, podmanBody } from './container-plan.ts';
 import type { ContainerPlan } from './container-plan.ts';
 import type { Engine } from './engine.ts';
+import { OutputFrames } from './output-frames.ts';
 
 /** Podman's own interface: what its Docker-like one cannot say. Every Podman since 4.0 answers to this version. */
 const LIBPOD = '/v4.0.0/libpod';
@@ -47,12 +47,28 @@ export function engineWords(error: unknown): string {
   return program ? `its program ${program.replace(/: stat [^:]*:/, ':')}` : words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
 }
 
-/** What the engine's log has of a container's output. Podman's way to have it before the stream counts its bytes wrong. */
+/** Bytes of a log in memory; one that an earlier agent made may have any number of them, of which the last count. */
+const LOG_READ_BYTES_MAX = 2 * LOG_BYTES_MAX;
+
+/** What the engine's log has of a container's output, the last of it where that is much. */
 export async function readLog(container: Docker.Container): Promise<Buffer> {
   const parts: Buffer[] = [];
-  const sink = new Writable({ write: (bytes: Buffer, _encoding, done) => { parts.push(bytes); done(); } });
-  const stream = Readable.from([await container.logs({ follow: false, stdout: true, stderr: true })]);
-  container.modem.demuxStream(stream, sink, sink);
-  await finished(stream);
+  let size = 0;
+  const frames = new OutputFrames((bytes) => {
+    // A copy: else a small part keeps the whole piece that it came in.
+    parts.push(Buffer.from(bytes));
+    size += bytes.length;
+    while (size - parts[0]!.length > LOG_READ_BYTES_MAX) size -= parts.shift()!.length;
+  });
+  await pipeline(await openLog(container), frames);
   return Buffer.concat(parts);
+}
+
+/** Not the library's `logs`, which holds all of it in memory. */
+function openLog({ id, modem }: Docker.Container): Promise<NodeJS.ReadableStream> {
+  const path = `/containers/${id}/logs?stdout=1&stderr=1`;
+  const options = { path, method: 'GET', isStream: true, statusCodes: ANSWERS } as Parameters<Docker['modem']['dial']>[0];
+  return new Promise((resolve, reject) => {
+    (modem as Docker['modem']).dial(options, (error, stream) => { if (error) reject(error as Error); else resolve(stream as NodeJS.ReadableStream); });
+  });
 }

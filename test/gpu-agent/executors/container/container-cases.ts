@@ -1,10 +1,14 @@
 /** What containers do on a real engine, whichever it is: output, ends, orders, limits, and what survives the agent and the engine. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import Docker from 'dockerode';
 import type { Test } from 'tap';
+import { systemClock } from '../../../../core/runtime/clock.ts';
+import { LOG_BYTES_MAX, MACHINE_LABEL, UNIT_LABEL } from '../../../../gpu-agent/executors/container/container-plan.ts';
+import { readLog } from '../../../../gpu-agent/executors/container/engine-calls.ts';
+import { askEngine } from '../../../../gpu-agent/executors/container/engine.ts';
 import { killsInKernelLog } from '../../../../gpu-agent/executors/container/memory-watch.ts';
 import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
-import { launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
+import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
 import { engineCutter } from '../../../helpers/engine-cutter.ts';
 import { BASE_IMAGE } from '../../../helpers/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
@@ -20,6 +24,16 @@ async function goneContainer(engine: TestEngine, mebibytes: number): Promise<str
   await container.wait();
   await container.remove();
   return container.id;
+}
+
+/** Writes many times what an engine keeps of its output, then lives on. */
+const TALKS = 'while [ ! -e /data/go ]; do sleep 0.02; done; python3 -c "for _ in range(24000): print(999 * chr(120))"; echo said; '
+  + 'while [ ! -e /data/end ]; do sleep 0.05; done';
+
+/** Bytes of the file that an engine keeps a container's output in. */
+async function logBytes(engine: TestEngine, name: string): Promise<number> {
+  const { LogPath } = await new Docker({ socketPath: engine.socket }).getContainer(name).inspect() as Docker.ContainerInspectInfo & { LogPath: string };
+  return statSync(LogPath).size;
 }
 
 /** Runs them all as parts of a test. */
@@ -95,6 +109,48 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     for (const [name, bit] of [['NET_ADMIN', 12n], ['SYS_PTRACE', 19n], ['SYS_ADMIN', 21n]] as const) t.equal((capabilities >> bit) & 1n, 0n, `no ${name}`);
     t.notMatch(output, /\.sock/);
     t.equal(readFileSync(`${folder}/note`, 'utf8'), 'from inside\n');
+  });
+
+  await t.test('its log takes no more of the disk than its bound, and all it writes comes', async (t) => {
+    const { folder, open } = await scratch(t);
+    open('go');
+    let bytes = 0;
+    let last = '';
+    const launch = launchOf(TALKS, {
+      mounts: [{ source: folder, target: '/data' }],
+      onOutput: (piece) => {
+        bytes += piece.length;
+        last = (last + String(piece)).slice(-100);
+      },
+    });
+    const unit = await startContainer(executor, launch);
+    await waitFor('all it writes', () => last.endsWith('x\nsaid\n'));
+    t.equal(bytes, 24_000_005, 'nothing was left out');
+    const kept = await logBytes(engine, `slipway-${machineId}-${launch.unitId}`);
+    t.ok(kept > 0 && kept <= LOG_BYTES_MAX + 100_000, `${kept} bytes are kept`);
+    open('end');
+    await unit.ended;
+  });
+
+  await t.test('the log of a container that an earlier agent made without a bound is bounded once it is taken up', async (t) => {
+    const { folder, open } = await scratch(t);
+    const unitId = freshId();
+    const docker = new Docker({ socketPath: engine.socket });
+    const container = await docker.createContainer({
+      name: `slipway-${machineId}-${unitId}`, Image: BASE_IMAGE, Cmd: ['/bin/sh', '-c', TALKS],
+      Labels: { [UNIT_LABEL]: unitId, [MACHINE_LABEL]: machineId },
+      HostConfig: { NetworkMode: 'none', Mounts: [{ Type: 'bind', Source: folder, Target: '/data' }] },
+    });
+    await container.start();
+    open('go');
+    await waitFor('a large log', async () => (await readLog(container)).toString().endsWith('x\nsaid\n'));
+    let output = '';
+    const unit = await executor.adopt(unitId, (piece) => { output = (output + String(piece)).slice(-100); });
+    t.match(output, /x\nsaid\n$/, 'the end of what it wrote before is told');
+    const { facts } = await askEngine(engine.socket, systemClock);
+    if (facts.kind === 'podman') await waitFor('the log to be cut', async () => (await logBytes(engine, container.id)) <= LOG_BYTES_MAX);
+    open('end');
+    t.match(await unit!.ended, { code: 0 });
   });
 
   await t.test('frozen it stands still, thawed it goes on, and stop reaches a frozen one', async (t) => {
