@@ -5,6 +5,7 @@ import type { Logger } from '../core/runtime/logger.ts';
 import type { SettleImageRequest } from '../proto/gen/slipway/v1/agent_service.ts';
 import type { AgentConfig } from './config.ts';
 import type { Executor } from './executors/executor.ts';
+import { findSetpriv } from './executors/process/no-new-privs.ts';
 import { ProcessExecutor } from './executors/process/process-executor.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { MachineExecutors } from './launch/choose-executor.ts';
@@ -60,6 +61,9 @@ export function buildUnitBase(options: {
 }): UnitBase {
   const { config, logger, clock, container, late, settleImage, onStart } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
+  if (config.allowCommands && process.platform === 'linux' && findSetpriv() === '') {
+    logger.warn('commands run without no_new_privs: a set-uid program gives them what it has. Install util-linux\' setpriv in /usr/bin');
+  }
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
   const executors: MachineExecutors = {
     process: config.allowCommands ? new ProcessExecutor(clock) : undefined,

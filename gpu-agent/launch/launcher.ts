@@ -1,6 +1,6 @@
 /** Makes of a worker's or pod's description what its executor starts: user, folders, volumes, environment, GPUs, limits, image. */
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import type { HostUser } from '../../core/runtime/host-user.ts';
 import type { SettleImageRequest, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { PrepareError } from '../executors/executor.ts';
@@ -110,7 +110,9 @@ export class UnitLauncher {
     const disk = await openDisk(user);
     const volumes = await this.#volumes(spec, user);
     const env = buildPodEnv({ ...this.#facts(spec, by, user, volumes), podId, userEnv: spec.env });
-    const mounts = spec.volumeMountPath === '' ? volumes : [...volumes, { source: disk, target: spec.volumeMountPath }];
+    // A network volume there takes the place of the pod's own.
+    const hasOwn = spec.volumeMountPath !== '' && !volumes.some(({ target }) => posix.resolve(target) === posix.resolve(spec.volumeMountPath));
+    const mounts = hasOwn ? [...volumes, { source: disk, target: spec.volumeMountPath }] : volumes;
     const image = this.#image(spec, by, { endpointId: '', version: 0, podId, run });
     return { executor, launch: { ...this.#base(spec, by, user, disk), unitId: podId, image, mounts, env, onOutput } };
   }

@@ -39,6 +39,12 @@ const PIDS_DEFAULT = 16_384;
 /** Shared memory of a unit that has no limits of its own, in bytes. Engines' own 64 MiB end the data loaders of PyTorch. */
 const SHM_DEFAULT = 2 * 1024 ** 3;
 
+/**
+ * Capabilities that engines give and no worker needs: device nodes and file capabilities would stay on the host's disk in a volume, and raw packets
+ * can have any sender. Without the last `ping` works as engines set its group range.
+ */
+const DROPPED = ['MKNOD', 'SETFCAP', 'NET_RAW'];
+
 /** What an engine keeps of a unit's output, in bytes, to be read again after a restart of the agent. */
 export const LOG_BYTES_MAX = 4 * 1024 * 1024;
 /** On containers whose engine was told that bound; those of earlier agents on Podman were not. */
@@ -59,7 +65,7 @@ export function dockerBody(plan: ContainerPlan): object {
     ...(launch.command.length > 0 && { Cmd: launch.command }), ...(launch.entrypoint.length > 0 && { Entrypoint: launch.entrypoint }),
     ...(launch.workingDirectory !== '' && { WorkingDir: launch.workingDirectory }),
     HostConfig: {
-      NetworkMode: network, SecurityOpt: ['no-new-privileges'], Init: false,
+      NetworkMode: network, SecurityOpt: ['no-new-privileges'], CapDrop: DROPPED, Init: false,
       LogConfig: { Type: 'json-file', Config: { 'max-size': String(LOG_BYTES_MAX), 'max-file': '1' } },
       Mounts: launch.mounts.map(({ source, target }) => ({ Type: 'bind', Source: source, Target: target })),
       ...(limits.memoryBytes && { Memory: limits.memoryBytes, MemorySwap: limits.memoryBytes }),
@@ -80,10 +86,10 @@ export function podmanBody(plan: ContainerPlan): object {
     name: containerName(plan.machineId, launch.unitId), image: imageId, labels: labels(plan), env: launch.env,
     ...(launch.command.length > 0 && { command: launch.command }), ...(launch.entrypoint.length > 0 && { entrypoint: launch.entrypoint }),
     ...(launch.workingDirectory !== '' && { work_dir: launch.workingDirectory, create_working_dir: true }),
-    netns: { nsmode: 'bridge' }, Networks: { [network]: {} }, no_new_privileges: true,
+    netns: { nsmode: 'bridge' }, Networks: { [network]: {} }, no_new_privileges: true, cap_drop: DROPPED,
     // Not `options['max-size']`, which this interface of Podman takes and ignores.
     log_configuration: { driver: 'k8s-file', size: LOG_BYTES_MAX },
-    mounts: launch.mounts.map(({ source, target }) => ({ type: 'bind', source, destination: target, options: ['rbind', 'rw'] })),
+    mounts: launch.mounts.map(({ source, target }) => ({ type: 'bind', source, destination: target, options: ['rbind', 'rw', 'nosuid', 'nodev'] })),
     resource_limits: {
       ...(limits.memoryBytes && { memory: { limit: limits.memoryBytes, swap: limits.memoryBytes } }),
       ...(limits.cpus && { cpu: { period: CPU_PERIOD_MICROS, quota: cpuQuota(limits.cpus) } }),

@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
+import { withoutNewPrivs } from './no-new-privs.ts';
 import { startFailure } from './start-failure.ts';
 import { Strays, unitMark } from './strays.ts';
 
@@ -63,10 +64,11 @@ export class ProcessExecutor implements Executor {
 }
 
 function spawnGuarded({ user, workingDirectory, command, env }: Launch): ChildProcess {
-  const args = user ? [GUARDED_AS_USER, 'sh', workingDirectory, ...command] : [GUARDED, 'sh', ...command];
-  return spawn('/bin/sh', ['-c', ...args], {
+  const [script, ...args] = user ? [GUARDED_AS_USER, 'sh', workingDirectory, ...command] : [GUARDED, 'sh', ...command];
+  const call = withoutNewPrivs(script, args, env);
+  return spawn(call.program, call.args, {
     ...(user ? { uid: user.uid, gid: user.gid, cwd: '/' } : { cwd: workingDirectory }),
-    env: { ...env },
+    env: call.env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });

@@ -1,0 +1,56 @@
+/** No command of this host gains privileges by what it runs, whatever its variables say; and these arrive as they are. */
+import { chmodSync, chownSync, copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { systemClock } from '../../../../core/runtime/clock.ts';
+import type { HostUser } from '../../../../core/runtime/host-user.ts';
+import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { findSetpriv, withoutNewPrivs } from '../../../../gpu-agent/executors/process/no-new-privs.ts';
+import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
+import { openFolder } from '../../../helpers/open-folder.ts';
+
+const SOMEBODY: HostUser = { uid: 7_654_321, gid: 7_654_321 };
+const where = { skip: findSetpriv() === '' ? 'needs setpriv of util-linux' : false };
+const asRoot = { skip: where.skip || (process.getuid!() === 0 ? false : 'needs root') };
+
+/** What a shell line writes. */
+async function outputOf(script: string, { env = {}, user }: { env?: Record<string, string>; user?: HostUser } = {}): Promise<string> {
+  let text = '';
+  const unit = new ProcessExecutor(systemClock).start({
+    unitId: 'w', user, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS, command: ['sh', '-c', script], workingDirectory: '/',
+    env: { PATH: '/usr/bin:/bin', ...env }, onOutput: (bytes) => { text += String(bytes); },
+  });
+  await unit.ended;
+  return text;
+}
+
+t.test('the kernel holds it to that', where, async (t) => {
+  t.match(await outputOf('cat /proc/self/status'), /NoNewPrivs:\t1/);
+});
+
+t.test('a set-uid program stays what its caller is', asRoot, async (t) => {
+  const program = join(await openFolder(t), 'id');
+  copyFileSync('/usr/bin/id', program);
+  chownSync(program, 0, 0);
+  chmodSync(program, 0o4755);
+  t.equal(await outputOf(`${program} -u`, { user: SOMEBODY }), `${SOMEBODY.uid}\n`);
+});
+
+t.test('what the owner has loaded into programs is not loaded before that', where, async (t) => {
+  const output = await outputOf('exec true', { env: { LD_DEBUG: 'libs' } });
+  t.match(output, /initialize program: true/, 'the loader was told');
+  t.notMatch(output, /initialize program: \S*setpriv/);
+});
+
+t.test('variables of the loader arrive with their values', where, async (t) => {
+  const env = { LD_LIBRARY_PATH: '/a b:/c$d', GLIBC_TUNABLES: '', MALLOC_ARENA_MAX: '2', TZDIR: '/usr/share/zoneinfo' };
+  const lines = (await outputOf('env', { env })).split('\n');
+  for (const [name, value] of Object.entries(env)) t.ok(lines.includes(`${name}=${value}`), name);
+  t.notMatch(lines.join('\n'), /HELD/);
+});
+
+t.test('others are left as they are', where, async (t) => {
+  const { env, args } = withoutNewPrivs('true', ['sh'], { 'LD_A.B': '1', PATH: '/bin', MY_LD_PRELOAD: 'x' });
+  t.same(env, { 'LD_A.B': '1', PATH: '/bin', MY_LD_PRELOAD: 'x' });
+  t.same(args, ['--no-new-privs', '/bin/sh', '-c', 'true', 'sh']);
+});
