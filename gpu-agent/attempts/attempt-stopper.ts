@@ -135,10 +135,10 @@ export class AttemptStopper {
   #stop(attempt: Attempt): void {
     const { holdings, pool, clock } = this.#parts;
     const { workerId } = attempt.ref;
-    const stop = { atMs: clock.monotonicMs(), probed: false, blocks: false, early: attempt.inHand };
+    const stop = { atMs: clock.monotonicMs(), probed: false, blocks: false, early: attempt.inHand || attempt.unread };
     holdings.get(workerId)?.stop(attempt, stop);
     const worker = pool.get(workerId);
-    if (!worker || attempt.inHand) return;
+    if (!worker || stop.early) return;
     this.#ask(worker, attempt, stop);
   }
 
@@ -147,11 +147,12 @@ export class AttemptStopper {
     this.signal(worker, ref.jobId);
   }
 
-  /** The worker has it in hand: it cannot hear of it before it begins, and all waits until then. */
+  /** The worker has it in hand: it cannot hear of it before it begins, and all waits until then. One that it has not read does not wait, as it may never. */
   #isEarly(worker: Worker, attempt: Attempt, now: number): boolean {
     const stop = attempt.stop!;
     if (!stop.early) return false;
     if (attempt.inHand) return true;
+    if (attempt.unread) return false;
     stop.early = false;
     stop.atMs = now;
     this.#ask(worker, attempt, stop);

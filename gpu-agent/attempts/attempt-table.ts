@@ -114,7 +114,7 @@ export class AttemptTable {
     if (held) held.isFinal = true;
     for (const attempt of this.#holdings.get(workerId)?.all() ?? []) {
       if (attempt.stop) void this.end(attempt, Kind.STOPPED);
-      else if (attempt.inHand) void this.end(attempt, Kind.RETURNED, { error: cause });
+      else if (attempt.inHand || attempt.unread) void this.end(attempt, Kind.RETURNED, { error: cause });
       else void this.end(attempt, Kind.LOST, { error: cause });
     }
   }

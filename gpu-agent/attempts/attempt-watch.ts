@@ -49,12 +49,13 @@ export class AttemptWatch {
       const worker = this.#pool.get(attempt.ref.workerId);
       if (!worker) continue;
       if (attempt.phase === 'handed') {
-        if (attempt.inHand) {
+        if (attempt.inHand || attempt.unread) {
           this.#tell(attempt, now);
           continue;
         }
         if (attempt.beganAtMs !== undefined) this.#holdings.get(worker.id)?.pace.runs(now - attempt.beganAtMs);
-        if (attempt.confirmed || attempt.stop || now - attempt.silentSinceMs <= worker.sdk.traits.silenceMsMax) continue;
+        // Without an end of that answer the worker can still read it: only its end, or the job's own timeout, ends the wait.
+        if (attempt.confirmed || attempt.mayBeUnread || attempt.stop || now - attempt.silentSinceMs <= worker.sdk.traits.silenceMsMax) continue;
         void this.#table.end(attempt, OutcomeKind.LOST, { error: `The worker ${worker.id} was given the job and went silent.` });
       } else if (attempt.ahead) {
         this.#keep(attempt, now - attempt.waitingSinceMs, now);

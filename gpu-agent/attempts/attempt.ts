@@ -47,6 +47,13 @@ export class Attempt {
   waitingToldMs = 0;
   /** The operating system has all of that answer. */
   flushed = false;
+  /**
+   * When the worker was seen to be done with that answer: it took again, or the connection carried something else or ended. Undefined: it may still read
+   * the answer, and then runs the job, however late.
+   */
+  answerOverAtMs: number | undefined;
+  /** Its worker names its jobs and not this one, and may still read the answer: it has not begun it. */
+  unread = false;
   /** The worker has shown that it knows the job. */
   confirmed = false;
   /** When the worker last named the job. */
@@ -108,12 +115,31 @@ export class Attempt {
 
   /** Since when its worker should have said something about it. */
   get silentSinceMs(): number {
-    return Math.max(this.handedAtMs, this.beganAtMs ?? 0, this.namedAtMs);
+    return Math.max(this.handedAtMs, this.beganAtMs ?? 0, this.namedAtMs, this.answerOverAtMs ?? 0);
+  }
+
+  /** The worker can read the answer at any later time, and has not shown that it did. */
+  get mayBeUnread(): boolean {
+    return !this.confirmed && this.answerOverAtMs === undefined;
+  }
+
+  /** The worker is done with the answer: it has read it, or never will. */
+  answerOver(nowMs: number): void {
+    if (!this.flushed || this.answerOverAtMs !== undefined) return;
+    this.answerOverAtMs = nowMs;
+    this.#read(nowMs);
   }
 
   /** The worker named the job: it has it. */
   named(nowMs: number): void {
     this.confirmed = true;
     this.namedAtMs = nowMs;
+    this.#read(nowMs);
+  }
+
+  #read(nowMs: number): void {
+    if (!this.unread) return;
+    this.unread = false;
+    this.begin(nowMs);
   }
 }

@@ -9,7 +9,7 @@ import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
 import type { Holdings } from './holding.ts';
 
-/** How long a job may be missing from the worker's own list before it counts as lost, in milliseconds. */
+/** How long a job that the worker has read, or never will, may be missing from its list before it counts as lost, in milliseconds. */
 const UNNAMED_MS_MAX = 30_000;
 /** A list may have been made a moment before the job was handed over. */
 const LIST_DELAY_MS = 2_000;
@@ -34,9 +34,17 @@ export class Evidence {
     }
   }
 
-  /** It asks for work and says that it holds no job at all. */
-  idle(worker: Worker): void {
-    if (!worker.sdk.traits.listsJobs || !worker.sdk.traits.tellsFreeSlots) return;
+  /** It asks for work. `idle`: it says that it holds no job at all. */
+  takes(worker: Worker, idle: boolean): void {
+    if (!worker.sdk.traits.tellsFreeSlots) return;
+    const now = this.#clock.monotonicMs();
+    // Such a worker asks in one take at a time, and not before it knows all jobs of the answer to the one before.
+    for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) attempt.answerOver(now);
+    if (idle) this.#idle(worker);
+  }
+
+  #idle(worker: Worker): void {
+    if (!worker.sdk.traits.listsJobs) return;
     // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still being written
     // belongs to a connection that was given up, and comes back by itself.
     const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;
@@ -44,7 +52,19 @@ export class Evidence {
   }
 
   #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {
-    if (unnamedMs <= (attempt.stop ? LIST_DELAY_MS : UNNAMED_MS_MAX)) return;
+    // A handler that blocks the event loop leaves the answer in the socket: given up, the job would run when it is read, and once more as its next attempt.
+    if (attempt.mayBeUnread) this.#unread(attempt, unnamedMs);
+    else if (unnamedMs > (attempt.stop ? LIST_DELAY_MS : UNNAMED_MS_MAX)) this.#lost(worker, attempt);
+  }
+
+  #unread(attempt: Attempt, unnamedMs: number): void {
+    if (unnamedMs <= LIST_DELAY_MS) return;
+    attempt.unread = true;
+    // It has to hear of it when it has read the job.
+    if (attempt.stop) attempt.stop.early = true;
+  }
+
+  #lost(worker: Worker, attempt: Attempt): void {
     this.#gone(attempt, attempt.confirmed
       ? `The worker ${worker.id} stopped working on the job without returning a result.`
       : `The worker ${worker.id} was given the job and never confirmed it.`);

@@ -83,6 +83,11 @@ export class HandOver {
     for (const attempt of attempts) {
       attempt.dropInput();
       attempt.flushed = delivered;
+    }
+    // Takes of such a worker overlap, so that a later one says nothing about this answer.
+    const over = (): void => { for (const attempt of attempts) attempt.answerOver(this.#parts.clock.monotonicMs()); };
+    if (delivered && !worker.sdk.traits.tellsFreeSlots) take.onOver?.(over);
+    for (const attempt of attempts) {
       // Whatever the worker said about the job in the meantime proves that it has it.
       if (delivered || attempt.confirmed || attempt.phase === 'ended') continue;
       const cause = `The worker ${worker.id} left before it had the job.`;

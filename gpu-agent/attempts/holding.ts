@@ -48,9 +48,9 @@ export class Holding {
     return this.#held.get(jobId);
   }
 
-  /** It runs attempts that nobody asked to stop. What is in hand is hurt by no end of the worker. */
+  /** It runs attempts that nobody asked to stop. What is in hand or unread is hurt by no end of the worker. */
   get holdsWanted(): boolean {
-    for (const attempt of this.#held.values()) if (!attempt.stop && !attempt.inHand) return true;
+    for (const attempt of this.#held.values()) if (!attempt.stop && !attempt.inHand && !attempt.unread) return true;
     return false;
   }
 

@@ -33,6 +33,8 @@ export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes,
       runLog.forgetAttempt(attempt.key);
       continue;
     }
+    // The connection of that answer has ended with the agent.
+    if (!worker.sdk.traits.tellsFreeSlots) attempt.answerOver(nowMs);
     attempt.missed ??= missedBy(kept, last, worker.sdk.traits);
     const own = last.chunks.get(attempt.key) ?? [];
     attempt.chunkNumber = Math.max(attempt.chunkNumber, ...own.map(({ number }) => number));

@@ -1,7 +1,9 @@
 /** A request that is held open until there is something to say, or for at most 20 s (docs/worker-protocol.md#taking-jobs). */
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { bytesIn, smallJoined } from '../handler/frames.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { onceOver } from './connection-use.ts';
 
 /** How long a poll is held before it is answered 204, in milliseconds. The shortest client limit is 30 s. */
 export const POLL_HOLD_MS = 20_000;
@@ -10,6 +12,8 @@ export class LongPoll {
   /** By the steady clock. */
   readonly openedAtMs: number;
   readonly #response: ServerResponse;
+  /** The response has none any more once it is answered. */
+  readonly #socket: Socket;
   readonly #timer: Timer;
   readonly #onClosed: () => void;
   #open = true;
@@ -17,6 +21,7 @@ export class LongPoll {
   /** `onClosed` is called once, when it is answered or its client has left. */
   constructor(options: { response: ServerResponse; clock: Clock; onClosed: () => void; holdMs?: number }) {
     this.#response = options.response;
+    this.#socket = options.response.req.socket;
     this.#onClosed = options.onClosed;
     this.openedAtMs = options.clock.monotonicMs();
     this.#timer = options.clock.after(options.holdMs ?? POLL_HOLD_MS, () => this.empty());
@@ -51,6 +56,11 @@ export class LongPoll {
       for (const bytes of writes) this.#response.write(bytes);
       this.#response.end(last);
     });
+  }
+
+  /** Calls `listener` once the connection of an answer carries another request, or has ended. To be called after the answer. */
+  onOver(listener: () => void): void {
+    onceOver(this.#socket, listener);
   }
 
   #close(): void {

@@ -4,7 +4,7 @@ import { composeJob, composeJobs, traceHeaders } from './job-body.ts';
 import type { LongPoll } from './long-poll.ts';
 
 /** What is used of a held request. */
-export type HeldCall = Pick<LongPoll, 'answer' | 'empty'> & {
+export type HeldCall = Pick<LongPoll, 'answer' | 'empty'> & Partial<Pick<LongPoll, 'onOver'>> & {
   /** Its worker is of this repository: it finds a job's trace in the job. Others find it in the headers. */
   tracesInJobs?: boolean;
 };
@@ -104,6 +104,10 @@ class HeldTake implements OpenTake {
     const { tracesInJobs = false } = this.#poll;
     const body = this.#batch || jobs.length > 1 ? composeJobs(jobs, tracesInJobs) : composeJob(jobs[0]!);
     return this.#poll.answer(body, tracesInJobs ? undefined : traceHeaders(jobs));
+  }
+
+  onOver(listener: () => void): void {
+    this.#poll.onOver?.(listener);
   }
 
   reserve(): void {

@@ -11,6 +11,7 @@ import { delay } from '../../core/runtime/clock.ts';
 import { createServer } from '../../core/runtime/node-http.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
+import { noteRequest } from './connection-use.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionBounds } from './connections.ts';
 import { registerDone } from './done-route.ts';
@@ -154,6 +155,7 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
   app.addHook('onRequest', async (request, reply) => {
     replies.set(request.raw, reply.raw);
     arriving.fresh.delete(request.raw.socket);
+    noteRequest(request.raw.socket);
     // What it sends on a connection that has ended with its agent is lost: SDKs send nothing again, and do not look while their handler computes.
     const { worker: workerId = '', token = '' } = request.params as Partial<CallParams>;
     const worker = parts.pool.get(workerId);

@@ -47,7 +47,7 @@ export interface TakeCall extends Demand {
 
 /** Keeps a worker's take until there are jobs for it. `open` makes what can be answered, and calls what it is given once it cannot be any more. */
 export function holdTake(parts: BridgeParts, worker: Worker, call: TakeCall, open: (onClosed: () => void) => HeldCall): void {
-  if (call.idle) parts.evidence.idle(worker);
+  parts.evidence.takes(worker, call.idle);
   parts.polls.declare(worker.id, call.concurrency);
   const holding = parts.holdings.of(worker.id);
   holding.pace.asks(call.requested, { held: holding.size, idle: call.idle });

@@ -3,12 +3,14 @@
 note        path: append "start", "end" or "stopped" with the job's id, one line each
 until       path: wait, without blocking the others, until this file exists
 sleep       seconds to wait, without blocking the others
+block       seconds to block the event loop: nothing that was sent to the worker is read meanwhile
 
 Returns the most jobs that ran at once so far.
 """
 
 import asyncio
 import os
+import time
 
 import runpod
 
@@ -32,6 +34,9 @@ async def handler(job):
     note(given, "start", job)
     try:
         await asyncio.sleep(given.get("sleep", 0))
+        if "block" in given:
+            await asyncio.sleep(1)
+            time.sleep(given["block"])
         while "until" in given and not os.path.exists(given["until"]):
             await asyncio.sleep(0.02)
     except asyncio.CancelledError:

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { wired } from './wired.ts';
+import { turn, wired } from './wired.ts';
 
 /** A worker with one job. */
 async function holding(t: Test, version = '1.12.0') {
@@ -29,10 +29,12 @@ t.test('a job that is named goes on, one that is named no more is lost after 30 
 
 t.test('a job that was never named is lost, and one that should stop has stopped soon', async (t) => {
   const never = await holding(t);
+  never.evidence.takes(never.worker, false);
   never.clock.pass(30_001);
   never.ping();
   t.match(never.outcomes(), [{ kind: OutcomeKind.LOST, error: /never confirmed it/ }]);
   const stopped = await holding(t);
+  stopped.evidence.takes(stopped.worker, false);
   stopped.stopper.stop([{ ref: stopped.refOf('job', 'w'), reason: '' }]);
   stopped.clock.pass(2_000);
   stopped.ping();
@@ -44,7 +46,7 @@ t.test('a job that was never named is lost, and one that should stop has stopped
 
 t.test('a take of a worker that says it holds nothing ends what it was given', async (t) => {
   const { evidence, worker, outcomes } = await holding(t);
-  evidence.idle(worker);
+  evidence.takes(worker, true);
   t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /asked for new jobs without having returned a result/ }]);
 });
 
@@ -53,6 +55,88 @@ t.test('an SDK whose lists cannot be believed proves nothing by them', async (t)
   t.notOk(worker.sdk.traits.listsJobs);
   clock.pass(60_000);
   ping();
-  evidence.idle(worker);
+  evidence.takes(worker, true);
   t.same(outcomes(), []);
+});
+
+t.test('a job whose answer the worker may not have read is never given up by time alone', async (t) => {
+  for (const version of ['1.12.0', '1.9.0', '1.5.0', 'slipway-0.1.0']) {
+    const { worker, clock, ping, outcomes, watch } = await holding(t, version);
+    for (let minute = 0; minute < 10; minute += 1) {
+      clock.pass(60_000);
+      ping('another');
+      watch.pass();
+    }
+    t.same(outcomes(), [], version);
+    t.equal(worker.hasEnded, false);
+  }
+});
+
+t.test('once the worker has taken again, the job has its time to be named, from then on', async (t) => {
+  const { evidence, worker, clock, ping, outcomes } = await holding(t);
+  clock.pass(70_000);
+  ping('another');
+  evidence.takes(worker, false);
+  ping('another');
+  t.same(outcomes(), [], 'the list may be a moment old');
+  clock.pass(30_000);
+  ping('another', 'job');
+  clock.pass(30_001);
+  ping('another');
+  t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /stopped working/ }]);
+  const lost = await holding(t);
+  lost.clock.pass(70_000);
+  lost.evidence.takes(lost.worker, false);
+  lost.clock.pass(30_001);
+  lost.ping('another');
+  t.match(lost.outcomes(), [{ kind: OutcomeKind.LOST, error: /never confirmed it/ }]);
+});
+
+t.test('an older SDK has read the answer once its connection carries something else', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  const worker = agent.pool.get('w')!;
+  worker.sdk.learn('1.5.0');
+  const over: (() => void)[] = [];
+  agent.openTake('w', { over });
+  agent.assign(agent.refOf('job', 'w'));
+  await turn();
+  agent.clock.pass(60_001);
+  for (const listener of over) listener();
+  agent.watch.pass();
+  t.equal(agent.table.size, 1);
+  agent.clock.pass(60_001);
+  agent.watch.pass();
+  t.match(agent.message()?.outcomes, [{ kind: OutcomeKind.LOST, error: /went silent/ }]);
+});
+
+t.test('a job that lies unread is told as waiting, holds no kill up and comes back uncounted', async (t) => {
+  const { clock, ping, message, watch, exit, holdings, table } = await holding(t);
+  clock.pass(2_001);
+  ping('another');
+  t.equal(holdings.get('w')?.holdsWanted, false);
+  watch.pass();
+  t.match(message()?.waiting, [{ jobId: 'job' }], 'its execution timeout begins when it does');
+  clock.pass(60_000);
+  ping('job');
+  t.equal(table.all()[0]?.beganAtMs, clock.monotonicMs(), 'it has begun by now');
+  const unread = await holding(t);
+  unread.clock.pass(2_001);
+  unread.ping('another');
+  await unread.exit('w');
+  t.match(unread.outcomes(), [{ kind: OutcomeKind.RETURNED }]);
+  await exit('w');
+});
+
+t.test('a job that should stop and lies unread hears of it when it was read', async (t) => {
+  const { clock, ping, outcomes, stopper, refOf, openStopPoll } = await holding(t);
+  clock.pass(2_001);
+  ping('another');
+  stopper.stop([{ ref: refOf('job', 'w'), reason: '' }]);
+  clock.pass(4_000);
+  ping('another');
+  t.same(outcomes(), [], 'it would begin, and nobody could stop it');
+  ping('job');
+  stopper.pass();
+  t.same(openStopPoll('w'), ['job']);
 });

@@ -63,9 +63,10 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
   const refOf = (jobId: string, workerId: string, attempt = 1): AttemptRef => (
     { endpointId: parts.pool.get(workerId)!.endpointId, jobId, attempt, workerId }
   );
-  /** A worker's take is open; answers what closes it. `told` gets what it is answered. */
-  const openTake = (workerId: string, { requested = 1, delivered = true, told = [] as string[] } = {}): () => void => {
-    const release = parts.polls.holdTake(workerId, fakePoll({ told, delivered, onClosed: () => release() }), { requested, batch: requested > 1 });
+  /** A worker's take is open; answers what closes it. `told` gets what it is answered, `over` what is to be called once its connection is used again. */
+  const openTake = (workerId: string, { requested = 1, delivered = true, told = [] as string[], over = [] as (() => void)[] } = {}): () => void => {
+    const poll = fakePoll({ told, delivered, over, onClosed: () => release() });
+    const release = parts.polls.holdTake(workerId, poll, { requested, batch: requested > 1 });
     return release;
   };
   /** Core assigns an attempt. */
@@ -104,7 +105,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
 }
 
 /** A request of a worker that is held open. */
-function fakePoll({ told, delivered, onClosed }: { told: string[]; delivered: boolean; onClosed(): void }) {
+function fakePoll({ told, delivered, over, onClosed }: { told: string[]; delivered: boolean; over?: (() => void)[]; onClosed(): void }) {
   return {
     answer: async (body: readonly Uint8Array[]): Promise<boolean> => {
       onClosed();
@@ -112,5 +113,6 @@ function fakePoll({ told, delivered, onClosed }: { told: string[]; delivered: bo
       return delivered;
     },
     empty: onClosed,
+    onOver: (listener: () => void): void => { over?.push(listener); },
   };
 }
