@@ -47,6 +47,14 @@ export const systemClock: Clock = {
   soon: (fn) => { setImmediate(fn); },
 };
 
+/** The machine's own timers, for what no process has to live on for. */
+export const backgroundClock: Pick<Clock, 'after'> = {
+  after(ms, fn) {
+    const timer = setTimeout(fn, ms).unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
 const ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Random words that are not used yet, got many at once: each call of the machine's generator costs more than a word. */

@@ -1,25 +1,42 @@
 /** Logs as JSON lines: a constant sentence and its data in fields. Field names are jobId, endpointId, workerId, machineId, … */
 import { pino } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { backgroundClock } from './clock.ts';
+import type { Clock } from './clock.ts';
+import { LineLimit } from './line-limit.ts';
 import { plainText, withoutSecrets } from './log-secrets.ts';
 
 /** A logger. Nobody calls its `child`, whose fields would go past withoutSecrets. */
 export type Logger = PinoLogger;
 
-/** Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the log, whatever object somebody passes. */
-export function createLogger(name: string, level: string, destination?: DestinationStream): Logger {
+/** Levels whose lines are bounded in number: all that are written unless an operator asks for more. */
+const BOUNDED = new Set([pino.levels.values.info, pino.levels.values.warn, pino.levels.values.error]);
+
+/**
+ * Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the log, whatever object somebody passes,
+ * and no cause fills it (LineLimit). `clock`: default the machine's own.
+ */
+export function createLogger(name: string, level: string, destination?: DestinationStream, clock: Pick<Clock, 'after'> = backgroundClock): Logger {
+  let tells = false;
+  const limit = new LineLimit(clock, ({ sentence, owner, lines, seconds }) => {
+    tells = true;
+    logger.warn({ ...(owner && { [owner[0]]: owner[1] }), of: sentence, lines, seconds }, 'more lines of the same were left out');
+    tells = false;
+  });
   const options = {
     name, level, base: { pid: process.pid },
     // It is told before, by withoutSecrets.
     serializers: { err: (error: unknown) => error },
     hooks: {
-      logMethod(this: PinoLogger, args: Parameters<pino.LogFn>, method: pino.LogFn) {
+      logMethod(this: PinoLogger, args: Parameters<pino.LogFn>, method: pino.LogFn, level: number) {
+        if (!tells && BOUNDED.has(level) && !limit.admits(args)) return;
         // Before pino looks at it: even that may throw.
         method.apply(this, args.map(plain) as Parameters<pino.LogFn>);
       },
     },
   };
-  return destination ? pino(options, destination) : pino(options);
+  const logger = destination ? pino(options, destination) : pino(options);
+  return logger;
 }
 
 function plain(arg: unknown): unknown {

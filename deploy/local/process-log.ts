@@ -1,8 +1,8 @@
 /** Log files of child processes. They are written by the children themselves, so they go on when the launcher is busy or gone. */
-import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 
-/** At a start a larger file is put aside, so that logs never grow over twice this many bytes between starts. */
-const ROTATE_BYTES = 16 * 1024 * 1024;
+/** A larger file is put aside, at a start and while the process runs: two of them are kept, this one and the one before. */
+export const ROTATE_BYTES = 16 * 1024 * 1024;
 const TAIL_BYTES = 16_384;
 const TAIL_LINES = 15;
 const LINE_LENGTH_MAX = 300;
@@ -14,7 +14,15 @@ export class ProcessLog {
 
   constructor(file: string) {
     this.file = file;
-    if (existsSync(file) && statSync(file).size > ROTATE_BYTES) renameSync(file, `${file}.old`);
+    this.rotate();
+  }
+
+  /** Puts what is in it aside once that is much. The process goes on writing at the file's new end: it was opened for appending. */
+  rotate(): void {
+    if (!existsSync(this.file) || statSync(this.file).size <= ROTATE_BYTES) return;
+    copyFileSync(this.file, `${this.file}.old`);
+    truncateSync(this.file);
+    this.#startBytes = 0;
   }
 
   /** Opens it for appending and remembers where this run begins. The caller closes the descriptor once the child has it. */

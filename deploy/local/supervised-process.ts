@@ -19,6 +19,9 @@ const HEALTHY_MS = 10_000;
 /** After a request to stop has gone unheard this long, the process is killed. */
 const STOP_MS_MAX = 8_000;
 
+/** Between two looks at how long its log is. */
+const LOG_LOOK_MS = 5_000;
+
 /** A process did not come up; the text says which and ends with its last lines, `brief` says why in one line. */
 export class ProcessError extends Error {
   readonly brief: string;
@@ -68,7 +71,7 @@ export class SupervisedProcess<Ready> {
   #child: ChildProcess | undefined;
   #ended: Promise<string> = Promise.resolve('not started');
   #failures = 0;
-  #keeper: Promise<void> = Promise.resolve();
+  #keeper: Promise<unknown> = Promise.resolve();
 
   constructor(plan: ProcessPlan<Ready>, seams: { clock: Clock; random: Random } & ProcessEvents) {
     this.#plan = plan;
@@ -81,7 +84,7 @@ export class SupervisedProcess<Ready> {
     const ready = await retry(() => this.#launch(), {
       clock, random, pause: START_PAUSE, signal: this.#stopping.signal, mayHelp: (_, failures) => this.#plan.triesAgain?.(failures) ?? false,
     });
-    this.#keeper = this.#keep();
+    this.#keeper = Promise.all([this.#keep(), this.#keepLogShort()]);
     return ready;
   }
 
@@ -136,6 +139,22 @@ export class SupervisedProcess<Ready> {
       onEnded(this.#plan.name, this.#why(how));
       await this.#launchUntilReady(random);
       if (!this.#stopping.signal.aborted) onRestarted(this.#plan.name);
+    }
+  }
+
+  async #keepLogShort(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await delay(this.#seams.clock, LOG_LOOK_MS, this.#stopping.signal);
+      this.#rotateLog();
+    }
+  }
+
+  /** A full disk, or a folder that somebody removed, ends no process. */
+  #rotateLog(): void {
+    try {
+      this.#plan.log.rotate();
+    } catch {
+      // The next look tries again.
     }
   }
 

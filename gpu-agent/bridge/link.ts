@@ -43,8 +43,15 @@ export interface LinkSurroundings {
   /** Those that are open. */
   links: Set<Duplex>;
   arriving: Arriving;
-  connections: Pick<Connections, 'link'>;
+  connections: Pick<Connections, 'own' | 'link'>;
 }
+
+/** Workers that broke their link: they get no other, only requests. */
+const broke = new WeakSet<Worker>();
+/** Pause before such a worker is refused one, in milliseconds: with its connections bounded, so is how often it asks. */
+const REFUSE_MS = 1_000;
+const NO_LINK = 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n';
+const KINDS: ReadonlySet<number> = new Set([FrameKind.TAKE, FrameKind.RESULT, FrameKind.VALUE, FrameKind.PROGRESS]);
 
 /** Opens links on a server that hands over what asks for one. */
 export function acceptLinks(server: Server, parts: BridgeParts, { links, arriving, connections }: LinkSurroundings): void {
@@ -53,7 +60,11 @@ export function acceptLinks(server: Server, parts: BridgeParts, { links, arrivin
     socket.on('error', () => {});
     const [, token, workerId] = PATH.exec(request.url ?? '') ?? [];
     const worker = token !== undefined && workerId !== undefined ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent']) : 'gone';
-    if (typeof worker === 'string') return socket.end(`HTTP/1.1 ${worker === 'gone' ? '404 Not Found' : '401 Unauthorized'}\r\nconnection: close\r\n\r\n`);
+    if (typeof worker === 'string') return socket.end(worker === 'gone' ? NO_LINK : 'HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n');
+    if (broke.has(worker)) {
+      connections.own(socket, worker.id);
+      return void delay(parts.clock, REFUSE_MS, parts.stopping).then(() => socket.end(NO_LINK));
+    }
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${LINK_PROTOCOL}\r\n\r\n`);
     socket.setNoDelay(true);
     socket.setTimeout(0);
@@ -86,19 +97,27 @@ class WorkerLink {
 
   /** What the worker sent. */
   receive(piece: Buffer): void {
-    let frames: Frame[] = [];
+    if (this.#socket.destroyed) return;
+    let frames: Frame[];
     try {
       frames = this.#reader.push(piece);
     } catch (error) {
-      this.#parts.logger.warn({ err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId }, 'a worker broke its link');
-      this.#socket.destroy();
+      return this.#break(error);
     }
     for (const frame of frames) {
       if (this.#worker.hasEnded) return void this.#socket.destroy();
+      if (!KINDS.has(frame.kind)) return this.#break(new Error(`there is no call ${frame.kind}`));
       this.#count(bytesOf(frame));
       if (frame.kind === FrameKind.TAKE) void this.#take(frame);
       else this.#post(frame);
     }
+  }
+
+  /** What came is not of this protocol: nothing of what follows can be understood. */
+  #break(error: unknown): void {
+    broke.add(this.#worker);
+    this.#parts.logger.warn({ err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId }, 'a worker broke its link');
+    this.#socket.destroy();
   }
 
   async #take(frame: Frame): Promise<void> {
@@ -141,10 +160,9 @@ class WorkerLink {
   }
 
   /** What is to be called once its answer is written. */
-  async #value({ kind, name, body: bytes }: Frame): Promise<Written | undefined> {
+  async #value({ name, body: bytes }: Frame): Promise<Written | undefined> {
     const parts = this.#parts;
     const worker = this.#worker;
-    if (kind !== FrameKind.VALUE) throw new Error(`there is no call ${kind}`);
     const attempt = worker.outlives ? parts.holdings.get(worker.id)?.of(name) : undefined;
     if (attempt) parts.keeper.begun(attempt);
     const kept = await postValue(parts, worker, name, { bytes });

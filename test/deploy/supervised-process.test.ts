@@ -2,10 +2,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
-import { ProcessLog } from '../../deploy/local/process-log.ts';
+import { ProcessLog, ROTATE_BYTES } from '../../deploy/local/process-log.ts';
 import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
 import type { ProcessPlan } from '../../deploy/local/supervised-process.ts';
 import { isAlive, scratch } from '../helpers/scratch.ts';
@@ -14,7 +15,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 const READY = 'process.send("ready");';
 const IDLE = 'setInterval(() => {}, 1000);';
 
-async function supervise(t: Test, script: string, more: Partial<ProcessPlan<string>> = {}) {
+async function supervise(t: Test, script: string, more: Partial<ProcessPlan<string>> = {}, clock = systemClock) {
   const { path } = await scratch(t);
   const events: string[] = [];
   const children: ChildProcess[] = [];
@@ -29,7 +30,7 @@ async function supervise(t: Test, script: string, more: Partial<ProcessPlan<stri
     ...more,
   };
   const supervised = new SupervisedProcess(plan, {
-    clock: systemClock, random: systemRandom,
+    clock, random: systemRandom,
     onEnded: (name, how) => events.push(`${name} ended: ${how}`), onRestarted: (name) => events.push(`${name} is back`),
   });
   t.teardown(() => supervised.stop());
@@ -49,6 +50,26 @@ t.test('a killed process is started again', async (t) => {
   await supervised.stop();
   t.equal(children.length, 3);
   t.notOk(children.some((child) => isAlive(child.pid!)), 'after a stop nothing is left');
+});
+
+t.test('its log is bounded while it runs, and its last lines stay known', async (t) => {
+  const { path } = await scratch(t);
+  const file = path('thing.log');
+  const script = `${READY} process.on('message', () => {
+    for (let i = 0; i < 20_000; i += 1) require('fs').writeSync(1, 'x'.repeat(999) + '\\n');
+    process.send('written');
+  });`;
+  const quick = { ...systemClock, after: (ms: number, fn: () => void) => systemClock.after(ms / 50, fn) };
+  const { supervised, children } = await supervise(t, script, { log: new ProcessLog(file), readyMsMax: 500_000 }, quick);
+  await supervised.start();
+  for (let round = 0; round < 3; round += 1) {
+    const written = once(children[0]!, 'message');
+    children[0]!.send('write');
+    await written;
+    await waitFor('it to be put aside', () => statSync(file).size <= ROTATE_BYTES);
+    t.ok(statSync(`${file}.old`).size > ROTATE_BYTES);
+  }
+  children[0]!.kill('SIGKILL');
 });
 
 t.test('an end of its own is told with the last line that speaks of it', async (t) => {

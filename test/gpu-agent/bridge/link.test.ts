@@ -28,9 +28,9 @@ async function linked(t: Test, options: { diskAfterMs?: number } = {}) {
   await agent.desire({ w: 'e' });
   const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock });
   const stopping = new AbortController();
-  const parts = {
-    ...agent, toCore: agent.outbox, bodies: bodyBudget(), work, random: systemRandom, logger: createLogger('test', 'silent'), stopping: stopping.signal,
-  };
+  const lines: string[] = [];
+  const logger = createLogger('test', 'info', { write: (line: string) => { lines.push(line); } });
+  const parts = { ...agent, toCore: agent.outbox, bodies: bodyBudget(), work, random: systemRandom, logger, stopping: stopping.signal };
   const bridge = new Bridge({ parts, port: 0 });
   await bridge.start();
   t.teardown(async () => {
@@ -45,7 +45,7 @@ async function linked(t: Test, options: { diskAfterMs?: number } = {}) {
   };
   const asks = (): boolean => agent.polls.requested('w') > 0;
   const outcomes = (): unknown[] => (agent.message()?.outcomes ?? []).map(({ ref, kind, output }) => [ref!.jobId, kind, output?.toString()]);
-  return { ...agent, parts, bridge, url, link, take, asks, outcomes };
+  return { ...agent, parts, bridge, url, link, take, asks, outcomes, lines };
 }
 
 t.test('a take waits for jobs, and a result is answered once it is safe', async (t) => {
@@ -110,19 +110,49 @@ t.test('nobody else gets a link', async (t) => {
   t.equal(await AgentLink.open(agent.url().replace('job-link', 'job-take'), HEADERS), undefined, 'nor on another route');
 });
 
-t.test('what is no frame ends the link, and no other', async (t) => {
-  const agent = await linked(t);
-  const { hostname, port, pathname } = new URL(agent.url());
+/** A link that is spoken by hand. */
+async function rawLink(t: Test, address: string) {
+  const { hostname, port, pathname } = new URL(address);
   const socket = connect(Number(port), hostname);
   t.teardown(() => socket.destroy());
-  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: x\r\nuser-agent: ${HEADERS['user-agent']}\r\nconnection: Upgrade\r\nupgrade: slipway-worker-1\r\n\r\n`);
-  await new Promise((resolve) => { socket.once('data', resolve); });
   const closed = new Promise((resolve) => { socket.once('close', resolve); });
   socket.on('error', () => {});
-  socket.write(Buffer.alloc(64, 0xff));
-  await closed;
-  t.ok(agent.link.isOpen);
-});
+  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: x\r\nuser-agent: ${HEADERS['user-agent']}\r\nconnection: Upgrade\r\nupgrade: slipway-worker-1\r\n\r\n`);
+  const status = new Promise<string>((resolve) => { socket.once('data', (bytes: Buffer) => resolve(String(bytes).slice(9, 12))); });
+  return { socket, closed, status };
+}
+
+/** A frame without a name or body. */
+function frameOf(kind: number): Buffer {
+  const frame = Buffer.alloc(12);
+  frame.writeUInt32BE(8, 0);
+  frame[8] = kind;
+  return frame;
+}
+
+const BREAKS: [what: string, bytes: Buffer][] = [
+  ['no frame', Buffer.alloc(64, 0xff)], ['a frame of an unknown kind', frameOf(77)], ['an answer', frameOf(FrameKind.ANSWER)],
+];
+for (const [what, bytes] of BREAKS) {
+  t.test(`${what} ends the link, and no other; what follows is not read`, async (t) => {
+    const agent = await linked(t);
+    const { socket, closed, status } = await rawLink(t, agent.url());
+    t.equal(await status, '101');
+    socket.write(Buffer.concat(Array.from({ length: 10_000 }, () => bytes)));
+    await closed;
+    t.ok(agent.link.isOpen);
+    t.equal(agent.lines.filter((line) => line.includes('a worker broke its link')).length, 1, 'which is told once');
+    t.equal(agent.lines.length, 1);
+    const again = await rawLink(t, agent.url());
+    let answer: string | undefined;
+    void again.status.then((code) => { answer = code; });
+    await waitFor('an answer after a pause', () => {
+      agent.clock.pass(1_000);
+      return answer;
+    });
+    t.equal(answer, '404', 'it gets no other');
+  });
+}
 
 /** A connection whose other end reads nothing. */
 class Unread extends Duplex {
@@ -136,7 +166,7 @@ t.test('what a worker asks and never reads the answers of does not gather', asyn
   const agent = await linked(t);
   const server = new EventEmitter();
   acceptLinks(server as unknown as Server, agent.parts, {
-    links: new Set(), arriving: { posts: 0, fresh: new Set() }, connections: { link: () => undefined },
+    links: new Set(), arriving: { posts: 0, fresh: new Set() }, connections: { own: () => undefined, link: () => undefined },
   });
   const socket = new Unread();
   t.teardown(() => socket.destroy());
