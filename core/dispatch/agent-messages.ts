@@ -134,14 +134,18 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     workerId: report.workerId,
     state,
     capacity: Math.min(Math.max(report.capacity, 0), CAPACITY_MAX),
-    // What it was at is over once it is ready.
-    reason: state === 'READY' ? '' : reasonOf(report.reason),
+    // What it was at is over once it is ready. A server that was so once may not be now.
+    reason: state === 'READY' && !isUnready(report.health) ? '' : reasonOf(report.reason),
     exitCode: report.exitCode ?? null,
     sdkVersion: storable(report.sdkVersion).slice(0, 64),
     address: ADDRESS_FORM.test(report.address) ? report.address : '',
     health: HEALTHS[report.health] ?? '',
     singleUse: report.singleUse,
   };
+}
+
+function isUnready(health: HttpHealth): boolean {
+  return health === HttpHealth.INITIALIZING || health === HttpHealth.UNHEALTHY;
 }
 
 /** A claimed job for its agent. `s3Config` are the opened message bytes. */

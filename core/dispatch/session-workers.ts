@@ -138,8 +138,8 @@ export class SessionWorkers {
     // Its first end is the true one; that it was cleared away afterwards says nothing new.
     if (worker.outcomeGrace) return;
     const before = worker.facts;
-    // What it is at while it starts comes once a second, and is news for people only.
-    const sameReason = before.reason === facts.reason || facts.state === 'INITIALIZING';
+    // What it is at while it starts, or why its server is not ready, comes up to once a second and is news for people only.
+    const sameReason = before.reason === facts.reason || !hasEnded(facts);
     const same = !fresh && before.state === facts.state && sameReason && before.sdkVersion === facts.sdkVersion
       && before.address === facts.address && before.health === facts.health && before.singleUse === facts.singleUse;
     worker.facts = facts;

@@ -1,5 +1,5 @@
 /** Which scaler decides. Pure. */
-import { queueDelayScaler, requestCountScaler } from './scaler.ts';
+import { inWordsOf, queueDelayScaler, requestCountScaler } from './scaler.ts';
 import type { Scaler, ScaleSettings } from './scaler.ts';
 import { sloScaler } from './slo-scaler.ts';
 
@@ -8,4 +8,7 @@ const SCALERS: Readonly<Record<ScaleSettings['scalerType'], Scaler>> = {
 };
 
 /** The scaler that the owner chose. Another one can stand in its place. */
-export const chosenScaler: Scaler = (sample, settings) => SCALERS[settings.scalerType](sample, settings);
+export const chosenScaler: Scaler = (sample, settings) => {
+  const { workers, reason } = SCALERS[settings.scalerType](sample, settings);
+  return { workers, reason: inWordsOf(settings, reason) };
+};

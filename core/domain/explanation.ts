@@ -7,6 +7,7 @@ import type { DecisionNumbers, WorkerAction } from './scale-decision.ts';
 import type { ScaleLimit } from './scale-target.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 import { AWAY_CHANGE, busyChange, CORDON_CHANGE, CRASH_CHANGE, machineChange, placeChange } from './what-would-change.ts';
+import type { WorkerHealth } from './worker.ts';
 
 /** A decision as its log has it. */
 export interface LoggedDecision {
@@ -24,7 +25,7 @@ export interface LoggedDecision {
 /** One worker. */
 export interface WorkerExplanation {
   id: string;
-  state: 'STARTING' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
+  state: 'STARTING' | 'UNREADY' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
   held: number;
   reason: string;
   /** What would change it; empty: nothing has to. */
@@ -141,11 +142,15 @@ export interface WorkerAside {
   gaveWay: string;
   /** Its machine is not connected. */
   away: boolean;
+  /** Of a load-balancing endpoint: what its health path says. Absent: it takes jobs. */
+  health?: WorkerHealth;
 }
 
 /** What a worker is at. */
-export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, { told, gaveWay, away }: WorkerAside): WorkerExplanation {
+export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, aside: WorkerAside): WorkerExplanation {
+  const { told, gaveWay, away, health } = aside;
   const { id, held } = worker;
+  const what = health === undefined ? 'job' : 'request';
   const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({ id, state, held, reason, change });
   const more = told === '' ? '' : `: ${told}`;
   if (worker.state === 'UNHEALTHY') {
@@ -158,17 +163,20 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
     if (worker.reachable) return as('FROZEN', 'it is frozen and wakes for the next job');
     return as('FROZEN', `it is frozen and does not wake while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
   }
-  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up, and others do what it holds, unless that is back within seconds`, AWAY_CHANGE);
+  const others = health === undefined ? ', and others do what it holds,' : '';
+  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
     const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
-    return as('DRAINING', `it takes no more jobs and ends when it holds none${why}`);
+    return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);
   }
   if (worker.version !== version) return as('OUTDATED', 'it is of an earlier version and is replaced');
   if (worker.state === 'INITIALIZING') {
-    return as('STARTING', `it has not asked for work yet${afterCrashes(worker.failures)}${more}`, worker.failures > 0 ? CRASH_CHANGE : '');
+    const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
+    return as('STARTING', `${yet}${afterCrashes(worker.failures)}${more}`, worker.failures > 0 ? CRASH_CHANGE : '');
   }
+  if (health === 'INITIALIZING' || health === 'UNHEALTHY') return as('UNREADY', `it is not ready any more, and gets no requests until it is${more}`);
   if (worker.held > 0) return as('BUSY', `it holds ${worker.held}`);
-  return as('IDLE', `it can take a job; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
+  return as('IDLE', `it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
 }
 
 /** What is known besides: `what` it has to do; `reason`: why the scaler wants what it wants now; `cannotRun`: why no machine ever could take a worker of it. */
@@ -183,7 +191,9 @@ interface EndpointReasons {
   machines: readonly MachineExplanation[];
 }
 
-const NOT_AT_WORK = [['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'start'], ['CRASHED', 'crashed', 'crashed']] as const;
+const NOT_AT_WORK = [
+  ['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'start'], ['UNREADY', 'is not ready', 'are not ready'], ['CRASHED', 'crashed', 'crashed'],
+] as const;
 
 /** An endpoint in a sentence. */
 export function summarizeEndpoint(
@@ -210,6 +220,9 @@ export function summarizeEndpoint(
     return `${jobs}. ${all} busy or going; the scaler says: ${reason}.${toChange(busyChange(limits))}`;
   }
   const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
+  // Who asked has gone, and the cause is still there.
+  const state = what === 'request' && (['STARTING', 'UNREADY'] as const).find((unready) => count(unready) > 0);
+  if (state) return `${jobs}. ${there}, ${present === 1 ? '' : `${count(state)} of them `}not ready (${firstReason(workers, state)}).`;
   const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
   return `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ${reason}.${starting}`;
 }

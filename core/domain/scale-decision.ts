@@ -18,6 +18,7 @@ import { quotaAfter, workerOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
 import type { ScaleLimit, ScaleTarget } from './scale-target.ts';
 import { chosenScaler } from './chosen-scaler.ts';
+import { inWordsOf } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, Scaler } from './scaler.ts';
 import { countStates } from './worker-counts.ts';
 import type { StateCounts } from './worker-counts.ts';
@@ -162,7 +163,8 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
       ...each('RETIRE', changes.retire), ...each('FREEZE', frozen), ...each('WAKE', woken),
       ...each('DRAIN', [...changes.drain, ...changes.freeze.filter((id) => !frozen.includes(id))]), ...placed.actions,
     ],
-    throttled: placed.throttled, refusal: placed.refusal, refusalByMachine: placed.refusalByMachine,
+    throttled: placed.throttled,
+    refusal: inWordsOf(sample.settings, placed.refusal), refusalByMachine: inWordsOf(sample.settings, placed.refusalByMachine),
   };
 }
 

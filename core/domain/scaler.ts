@@ -54,6 +54,8 @@ export interface ScaleSettings {
   flashBoot: boolean;
   /** Workers of another version are replaced. */
   version: number;
+  /** Load balancing: requests stand where jobs do. Absent: jobs. */
+  requests?: true;
 }
 
 /** What a scaler recommends, before workersMin, workersMax and idle time are looked at. */
@@ -69,6 +71,11 @@ export type Scaler = (sample: ScaleSample, settings: ScaleSettings) => ScaleReco
 /** Workers that count: those to run, initializing and crashed ones included. Frozen ones do not. */
 export function runningWorkers(sample: ScaleSample): WorkerSample[] {
   return sample.workers.filter((worker) => worker.desired === 'RUN');
+}
+
+/** A sentence about jobs, or about requests where these stand in their place. */
+export function inWordsOf({ requests }: Pick<ScaleSettings, 'requests'>, sentence: string): string {
+  return requests ? sentence.replace(/\bjob(s?)\b/g, 'request$1') : sentence;
 }
 
 /** It could go: it can take work, holds none and has not for idleTimeout. */

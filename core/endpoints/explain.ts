@@ -56,15 +56,16 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   ]);
   const ends = new Map(told.map((worker) => [worker.id, worker]));
   const going = new Map(gaveWay.map((worker) => [worker.workerId, gaveWayText(worker)]));
+  const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
   const workers = shown.map((worker) => {
-    const { reason = '', away = false } = ends.get(worker.id) ?? {};
-    return explainWorker(worker, settings, { told: sight.workers ? reason : '', gaveWay: going.get(worker.id) ?? '', away });
+    const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
+    const aside = { told: sight.workers ? reason : '', gaveWay: going.get(worker.id) ?? '', away };
+    return explainWorker(worker, settings, what === 'request' ? { ...aside, health } : aside);
   });
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string => (
     (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? ''
   );
   const now = wishedChanges(seen.sample);
-  const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
   const own = withCrashes(machines, crashes.get(endpointId) ?? [], runsSomewhere(demand.workers, settings.version));
   const shownMachines = explainMachines(own, settings, sight.operator);
   // What a place or a quota cut is known from the last decision alone.

@@ -5,6 +5,7 @@ import { GAVE_WAY_TOLD_MINUTES } from '../domain/giving-way.ts';
 import type { GaveWay } from '../domain/giving-way.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
+import type { WorkerHealth } from '../domain/worker.ts';
 import type { Database } from './database.ts';
 import { readLostAttempts } from './lost-attempt-rows.ts';
 import { isLive } from './rows.ts';
@@ -28,6 +29,8 @@ export interface WorkerEnd {
   alive: boolean;
   exitCode: number | null;
   reason: string;
+  /** Of a worker of a load-balancing endpoint. */
+  health: WorkerHealth;
   /** Its machine is not connected. */
   away: boolean;
 }
@@ -98,7 +101,7 @@ export class ExplainStore {
   /** What machines told of workers; those that are not kept are left out. */
   async workers(endpointId: string, workerIds: readonly string[]): Promise<WorkerEnd[]> {
     return this.#database.sql<WorkerEnd[]>`
-      SELECT w.id, w.ended_at IS NULL AS alive, w.exit_code AS "exitCode", w.reason,
+      SELECT w.id, w.ended_at IS NULL AS alive, w.exit_code AS "exitCode", w.reason, w.health,
         m.session_id IS NULL OR m.lease_expires_at <= now() AS away
       FROM worker w LEFT JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId} AND w.id = ANY(${[...workerIds]})`;
   }

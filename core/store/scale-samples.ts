@@ -162,6 +162,6 @@ function countedMax({ scalerType, workersMax, scalerValue }: ScaleSettings): num
 }
 
 /** What a decision depends on, and nothing else of the endpoint: its sample is kept. */
-function settingsOf({ id: _id, accountId: _account, type: _type, ...settings }: ScaleEndpoint): DecisionSettings {
-  return settings;
+function settingsOf({ id: _id, accountId: _account, type, ...settings }: ScaleEndpoint): DecisionSettings {
+  return type === 'LB' ? { ...settings, requests: true } : settings;
 }

@@ -15,11 +15,11 @@ export function describeExit(exit: UnitExit): string {
   return `ended with exit code ${exit.code}`;
 }
 
-/** The whole reason of a worker that ended on its own. */
-export function endReason(exit: UnitExit, asked: boolean, logTail: Buffer): string {
-  // What could not be started says itself what to do, and never had the time to ask.
-  const early = asked || exit.failure !== undefined ? '' : ' before it asked for work';
-  return withLog(`The worker ${describeExit(exit)}${early}.`, logTail);
+/** The whole reason of a worker that ended on its own. `early`: before what it ended; empty: it was well before. */
+export function endReason(exit: UnitExit, early: string, logTail: Buffer): string {
+  // What could not be started says itself what to do, and never had the time to get ready.
+  const when = early === '' || exit.failure !== undefined ? '' : ` ${early}`;
+  return withLog(`The worker ${describeExit(exit)}${when}.`, logTail);
 }
 
 /** A sentence and the last lines of a log. */

@@ -12,20 +12,34 @@ export interface HealthTarget {
   path: string;
 }
 
-/** The status that it answers; undefined: nobody listens, or nothing came in time, however much came of it. Never rejects. */
-export function askHealth({ host, port, path }: HealthTarget, clock: Clock): Promise<number | undefined> {
+/** A status; or nobody listens, nothing came in time, however much came of it, or the connection ended without an answer that is one. */
+export type HealthAnswer = number | 'REFUSED' | 'SLOW' | 'CUT';
+
+/** No server is to be reached there, which is not the same as one that does not answer. */
+const REFUSALS: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN']);
+
+/** Names the end of a connection that brought no answer. */
+export function answerOfError(error: Error): HealthAnswer {
+  return REFUSALS.has((error as NodeJS.ErrnoException).code) ? 'REFUSED' : 'CUT';
+}
+
+/** Asks. Never rejects. */
+export function askHealth({ host, port, path }: HealthTarget, clock: Clock): Promise<HealthAnswer> {
   return new Promise((resolve) => {
     const asked = request({ host, port, path, agent: false, headers: { connection: 'close' } });
-    const timer = clock.after(ANSWER_MS, () => asked.destroy());
+    const timer = clock.after(ANSWER_MS, () => {
+      resolve('SLOW');
+      asked.destroy();
+    });
     asked.once('response', (response) => {
-      resolve(response.statusCode);
+      resolve(response.statusCode ?? 'CUT');
       // Whatever it says besides is of no interest, and may never end.
       response.destroy();
     });
-    asked.on('error', () => resolve(undefined));
+    asked.on('error', (error) => resolve(answerOfError(error)));
     asked.once('close', () => {
       timer.cancel();
-      resolve(undefined);
+      resolve('CUT');
     });
     asked.end();
   });

@@ -10,7 +10,9 @@ import type { WorkerPool } from '../workers/worker-pool.ts';
 import type { Worker } from '../workers/worker.ts';
 import { askGrpcHealth } from './ask-grpc-health.ts';
 import { askHealth } from './ask-health.ts';
+import type { HealthAnswer } from './ask-health.ts';
 import type { FreePorts } from './free-ports.ts';
+import { notReadyText, probeName, silentText } from './health-words.ts';
 import type { HttpServing } from './http-serving.ts';
 import { Relay } from './relay.ts';
 import { isSingleUse } from './single-use.ts';
@@ -45,6 +47,9 @@ interface Watched {
   /** When it last said 200 or 204, or was started. */
   heardAtMs: number;
   misses: number;
+  /** What it said last, and since when it says nothing else. */
+  answer: HealthAnswer;
+  sameSinceMs: number;
   relay: Relay | undefined;
   timer: Timer | undefined;
 }
@@ -72,7 +77,9 @@ export class HealthWatch {
 
   #begin(worker: Worker, http: HttpServing): void {
     const now = this.#options.clock.monotonicMs();
-    const watched: Watched = { worker, http, startedAtMs: now, heardAtMs: now, misses: 0, relay: undefined, timer: undefined };
+    const watched: Watched = {
+      worker, http, startedAtMs: now, heardAtMs: now, misses: 0, answer: 'REFUSED', sameSinceMs: now, relay: undefined, timer: undefined,
+    };
     this.#watched.set(worker.id, watched);
     this.#later(watched);
   }
@@ -99,11 +106,13 @@ export class HealthWatch {
     if (http.address === '' && !await this.#started(watched, address)) return;
     const asked = { host: address, port: http.healthPort, path: http.healthPath };
     const { clock } = this.#options;
-    const status = await (http.isAskedByGrpc ? askGrpcHealth(asked, clock) : askHealth(asked, clock));
+    const answer = await (http.isAskedByGrpc ? askGrpcHealth(asked, clock) : askHealth(asked, clock));
     if (worker.hasEnded || worker.isStopping) return;
-    watched.misses = status === undefined ? watched.misses + 1 : 0;
-    if (status === 200 || status === 204) watched.heardAtMs = clock.monotonicMs();
-    this.#note(worker, http, healthOf(watched, status));
+    const now = clock.monotonicMs();
+    watched.misses = typeof answer === 'number' ? 0 : watched.misses + 1;
+    if (answer === 200 || answer === 204) watched.heardAtMs = now;
+    if (answer !== watched.answer) Object.assign(watched, { answer, sameSinceMs: now });
+    this.#note(watched, healthOf(watched));
     this.#endSilent(watched);
   }
 
@@ -120,7 +129,7 @@ export class HealthWatch {
       if (!relay || isOver) return false;
       watched.relay = relay;
     }
-    watched.startedAtMs = watched.heardAtMs = clock.monotonicMs();
+    watched.startedAtMs = watched.heardAtMs = watched.sameSinceMs = clock.monotonicMs();
     const host = advertiseHost || address;
     http.address = tunnels ? TUNNEL_ADDRESS : `${host.includes(':') ? `[${host}]` : host}:${watched.relay?.port ?? http.port}`;
     http.health = HttpHealth.INITIALIZING;
@@ -128,8 +137,11 @@ export class HealthWatch {
     return true;
   }
 
-  #note(worker: Worker, http: HttpServing, health: HttpHealth): void {
-    if (health === http.health) return;
+  #note({ worker, http, answer, sameSinceMs }: Watched, health: HttpHealth): void {
+    const told = http.notReady;
+    // An answer that came late does not take one that is well out of the rotation, and needs no words.
+    http.notReady = health === HttpHealth.READY ? '' : notReadyText(http, answer, this.#options.clock.monotonicMs() - sameSinceMs);
+    if (health === http.health) return http.notReady === told ? undefined : worker.news();
     http.health = health;
     if (health === HttpHealth.READY && !http.wasReady) void this.#watchConnection(worker, http);
     if (health === HttpHealth.READY) http.wasReady = true;
@@ -147,23 +159,21 @@ export class HealthWatch {
     worker.news();
   }
 
-  #endSilent({ worker, http, startedAtMs, heardAtMs }: Watched): void {
+  #endSilent({ worker, http, startedAtMs, heardAtMs, answer }: Watched): void {
     const { clock, silenceMs, pool } = this.#options;
     const now = clock.monotonicMs();
-    const where = `${http.isAskedByGrpc ? 'grpc.health.v1.Health/Check' : `GET ${http.healthPath}`} on port ${http.healthPort}`;
     const isTooSlow = !http.wasReady && now - startedAtMs > INITIALIZING_MS_MAX;
     if (now - heardAtMs <= silenceMs && !isTooSlow) return;
     const reason = isTooSlow
-      ? `${where} has answered 204 (initializing) for ${INITIALIZING_MS_MAX / 60_000} min.`
-      : `${where} has answered neither 200 nor 204 for ${Math.round(silenceMs / 1_000)} s. A worker of a load-balancing endpoint must listen on the `
-        + 'port that the variable PORT says, on 0.0.0.0 or 127.0.0.1, and answer its health path there or on PORT_HEALTH.';
+      ? `${probeName(http)} on port ${http.healthPort} has answered 204 (initializing) for ${INITIALIZING_MS_MAX / 60_000} min.`
+      : silentText(http, answer, silenceMs);
     pool.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
   }
 }
 
-function healthOf({ http, misses }: Watched, status: number | undefined): HttpHealth {
-  if (status === 200) return HttpHealth.READY;
-  if (status === 204) return HttpHealth.INITIALIZING;
-  if (status !== undefined) return HttpHealth.UNHEALTHY;
+function healthOf({ http, misses, answer }: Watched): HttpHealth {
+  if (answer === 200) return HttpHealth.READY;
+  if (answer === 204) return HttpHealth.INITIALIZING;
+  if (typeof answer === 'number') return HttpHealth.UNHEALTHY;
   return misses >= MISSES_MAX && http.wasReady ? HttpHealth.UNHEALTHY : http.health;
 }

@@ -15,6 +15,8 @@ export class HttpServing {
   /** host:port for others; empty until it runs. */
   address = '';
   health: HttpHealth = HttpHealth.UNSPECIFIED;
+  /** Why it is not ready, for people; empty: it is, or only just starts. */
+  notReady = '';
   /** It has answered 200 once. */
   wasReady = false;
   /** Each connection to it is for one request. */

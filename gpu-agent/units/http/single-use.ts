@@ -28,7 +28,7 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
     const endLater = (answer: boolean, ms: number): void => { timers.push(clock.after(ms, () => end(answer))); };
     agent.on('free', (socket: Socket) => {
       // Unless the server itself has ended.
-      socket.once('close', () => { void askHealth(target, clock).then((status) => end(status !== undefined)); });
+      socket.once('close', () => { void askHealth(target, clock).then((status) => end(typeof status === 'number')); });
       const other = clock.after(OTHER_MS, () => end(true));
       timers.push(other);
       void askHealth(target, clock).then(() => other.cancel());

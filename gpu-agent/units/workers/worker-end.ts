@@ -47,12 +47,12 @@ export class WorkerEnd {
     throw new PrepareError('REFUSED', reason);
   }
 
-  /** Its program ended. `asked`: it had asked for work. */
-  exited(exit: UnitExit, { asked, log }: { asked: boolean; log: LogRing }): void {
+  /** Its program ended. `asked`: it had asked for work, or was ready if it is a server. */
+  exited(exit: UnitExit, { asked, isServer, log }: { asked: boolean; isServer: boolean; log: LogRing }): void {
     this.#exit = exit;
     const tail = log.tail(REASON_LOG_BYTES);
     const verdict = this.#verdict;
-    if (!verdict) this.#reason = endReason(exit, asked, tail);
+    if (!verdict) this.#reason = endReason(exit, asked ? '' : isServer ? 'before it was ready' : 'before it asked for work', tail);
     else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
   }
 

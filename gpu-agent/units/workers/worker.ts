@@ -89,9 +89,9 @@ export class Worker implements UnitKind {
     return this.#unit.observed.asked;
   }
 
-  /** Why it ended, or how its preparation gets on. */
+  /** Why it ended, how its preparation gets on, or why its server is not ready. */
   get reason(): string {
-    return this.hasEnded ? this.#end.reason : this.#unit.progress;
+    return this.hasEnded ? this.#end.reason : this.#unit.progress || (this.http?.notReady ?? '');
   }
 
   get exitCode(): number | undefined {
@@ -268,7 +268,7 @@ export class Worker implements UnitKind {
 
   exited(exit: UnitExit): void {
     if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
-    this.#end.exited(exit, this);
+    this.#end.exited(exit, { asked: this.asked, isServer: this.http !== undefined, log: this.log });
     this.#parts.logger.info({ workerId: this.id, endpointId: this.endpointId, exit, state: enumName(WorkerState, this.#end.state) }, 'worker ended');
   }
 

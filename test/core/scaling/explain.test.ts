@@ -4,7 +4,7 @@ import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_servi
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { explainWorker, summarizeEndpoint } from '../../../core/domain/explanation.ts';
@@ -196,7 +196,7 @@ t.test('a machine that goes away: nobody is told that its workers are idle, busy
 
 t.test('of a load-balancing endpoint requests are told; the only worker, and a first crash, are not counted', async (t) => {
   const balanced = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0, workersMax: 0, scalerValue: 10 });
-  t.match((await why(balanced)).summary, /^No request waits and none runs\./);
+  t.match((await why(balanced)).summary, /^No request waits and none runs\. There are no workers; the scaler says: there are no requests\.$/);
   const crashed = { id: 'w', state: 'UNHEALTHY', failures: 1, retryDue: true, held: 0 } as WorkerSample;
   const settings = { workersMax: 3 } as ScaleSettings;
   let refusal = '';
@@ -230,6 +230,31 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
     'with what the worker said last');
   told = 'The worker ended with exit code 3. Its last lines:\nboom';
   t.match(summary(crashed), /code 3. Its last lines: boom\)\./);
+});
+
+t.test('a server that is not ready: what its health path answers, while it starts and when it was ready before', async (t) => {
+  const serving = await core.joinAgent({ gpus: [{ ...L4, uuid: 'GPU-5', name: 'NVIDIA RTX A5000' }], startWorkers: false });
+  const endpointId = await core.createEndpoint({ type: EndpointType.LB, gpuIds: ['NVIDIA RTX A5000'], workersMin: 1, workersMax: 1 });
+  const { workerId } = await waitFor('its worker', () => serving.desired.find((worker) => worker.endpointId === endpointId));
+  const tell = (state: WorkerState, health: HttpHealth, reason = ''): void => {
+    serving.send({ workers: [{ workerId, endpointId, state, capacity: 0, address: '127.0.0.1:9', health, reason }] });
+  };
+  const seen = async (text: string) => waitFor(text, async () => {
+    const explained = await why(endpointId);
+    // The machine is new, and what all machines could ever take is looked up now and then.
+    return explained.workers[0]?.reason.includes(text) && !explained.summary.includes('can ever start') && explained;
+  });
+  tell(WorkerState.INITIALIZING, HttpHealth.UNHEALTHY, 'its server answers GET /ping on port 8000 with 404 for 55 s');
+  const starting = await seen('with 404 for 55 s');
+  t.match(starting.workers, [{ state: 'STARTING', reason: /^it is not ready yet: its server answers/ }]);
+  t.match(starting.summary, /^No request waits and none runs\. There is one worker, not ready \(it is not ready yet: its server answers .* 404 for 55 s\)\.$/);
+  tell(WorkerState.READY, HttpHealth.READY);
+  const idle = await seen('it can take a request');
+  t.match(idle.workers, [{ state: 'IDLE' }]);
+  tell(WorkerState.READY, HttpHealth.UNHEALTHY, 'nothing listens on port 8000');
+  t.match((await seen('nothing listens on port 8000')).workers, [{ state: 'UNREADY', reason: /^it is not ready any more, and gets no requests/ }]);
+  t.match(await call(clients.machines, 'listWorkers', { endpointId }, key), { workers: [{ reason: 'nothing listens on port 8000' }] });
+  await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
 });
 
 t.test('what would change it: of a quota that binds and of a worker that crashes again and again', async (t) => {

@@ -38,7 +38,7 @@ export function Badge({ word, tone }: { word: string; tone?: string }) {
 
 const TONES: Readonly<Record<string, string>> = {
   COMPLETED: 'good', READY: 'good', RUNNING: 'good', FAILED: 'bad', TIMED_OUT: 'bad', UNHEALTHY: 'bad', IN_PROGRESS: 'busy', INITIALIZING: 'warn',
-  STARTING: 'warn', DRAINING: 'warn', OUTDATED: 'warn',
+  STARTING: 'warn', UNREADY: 'warn', DRAINING: 'warn', OUTDATED: 'warn',
 };
 
 function toneOf(word: string): string {

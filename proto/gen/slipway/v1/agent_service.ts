@@ -211,7 +211,8 @@ export interface WorkerReport {
   capacity: number;
   /**
    * Why it ended or is unhealthy, with the last lines it wrote (at most 4 KiB). While INITIALIZING what it is at, for instance `pulling
-   * ollama/ollama:latest: 43 % of 2.8 GB`: at most once a second, core shows the latest and drops it when the worker is READY. Empty otherwise.
+   * ollama/ollama:latest: 43 % of 2.8 GB`: at most once a second, core shows the latest and drops it when the worker is READY.
+   * Of a server whose health path does not answer 200, in either state: what it answers, or that it does not. Empty otherwise.
    */
   reason: string;
   /** Exit code. Absent while it runs, and when a signal ended it. */

@@ -141,11 +141,11 @@ export interface ScaleLimit {
 export interface WorkerExplanation {
   /** Its id. */
   id: string;
-  /** STARTING, IDLE, BUSY, FROZEN, DRAINING, OUTDATED, CRASHED or AWAY (its machine is not connected). Others may follow. */
+  /** STARTING, UNREADY (a server that was ready and is not now), IDLE, BUSY, FROZEN, DRAINING, OUTDATED, CRASHED or AWAY (its machine is not connected). Others may follow. */
   state: string;
   /** Jobs or requests that it holds. */
   held: number;
-  /** In words; for a worker that starts or has crashed with what its machine told, where the key may read workers. */
+  /** In words; for a worker that starts, is not ready or has crashed with what its machine told, where the key may read workers. */
   reason: string;
   /** What would change it, in words. Empty: nothing has to. */
   change: string;

@@ -625,7 +625,7 @@ export interface WorkerCounts {
   idle: number;
   /** Started and holding at least one job. */
   running: number;
-  /** Starting: not yet asked for work. */
+  /** Starting: not yet asked for work, or its server is not ready. */
   initializing: number;
   /** Can take a job now. */
   ready: number;

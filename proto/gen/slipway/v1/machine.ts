@@ -12,9 +12,9 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 export const WorkerState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
-  /** INITIALIZING - Its process or container is being started; it has not asked for work yet. */
+  /** INITIALIZING - Its process or container is being started; it has not asked for work yet, or its server is not ready. */
   INITIALIZING: 1,
-  /** READY - It has asked for work. */
+  /** READY - It has asked for work, or its server was ready. */
   READY: 2,
   /** DRAINING - It gets no more work and ends when it holds no attempt. */
   DRAINING: 3,
@@ -205,7 +205,8 @@ export interface Worker {
   version: number;
   /**
    * Why it is UNHEALTHY or STOPPED, with the exit code and the last lines it wrote; while INITIALIZING what it is at, for instance
-   * `pulling ollama/ollama:latest: 43 % of 2.8 GB`. Empty otherwise.
+   * `pulling ollama/ollama:latest: 43 % of 2.8 GB`; while a server of a load-balancing endpoint is not ready why, for instance `its server answers
+   * GET /ping on port 8000 with 404 for 55 s`. Empty otherwise.
    */
   reason: string;
   /** Exit code of the process. Absent while it runs, and when a signal ended it. */

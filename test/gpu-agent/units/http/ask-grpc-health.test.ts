@@ -9,6 +9,7 @@ import type { Test } from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { askGrpcHealth } from '../../../../gpu-agent/units/http/ask-grpc-health.ts';
 import { askHealth } from '../../../../gpu-agent/units/http/ask-health.ts';
+import type { HealthAnswer } from '../../../../gpu-agent/units/http/ask-health.ts';
 import { quietPort } from '../../../helpers/ports.ts';
 
 const same = (value: Buffer): Buffer => value;
@@ -16,7 +17,7 @@ const bytes = { requestSerialize: same, requestDeserialize: same, responseSerial
 const Health = { check: { path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false, ...bytes } };
 
 /** A server whose health service answers these bytes; undefined: it has none. */
-async function answers(t: Test, said: Buffer | undefined): Promise<number | undefined> {
+async function answers(t: Test, said: Buffer | undefined): Promise<HealthAnswer> {
   const server = new Server();
   if (said) server.addService(Health, { check: (_call: unknown, done: (error: null, answer: Buffer) => void) => done(null, said) });
   const port = await new Promise<number>((resolve, reject) => {
@@ -31,7 +32,18 @@ t.test('ready, not ready, no health service, nobody', async (t) => {
   t.equal(await answers(t, Buffer.from([8, 2])), 503, 'NOT_SERVING');
   t.equal(await answers(t, Buffer.alloc(0)), 503, 'UNKNOWN');
   t.equal(await answers(t, undefined), 200, 'a server without the service');
-  t.equal(await askGrpcHealth({ host: '127.0.0.1', port: await quietPort() }, systemClock), undefined);
+  const nobody = { host: '127.0.0.1', port: await quietPort(), path: '/ping' };
+  t.equal(await askGrpcHealth(nobody, systemClock), 'REFUSED');
+  t.equal(await askHealth(nobody, systemClock), 'REFUSED');
+});
+
+t.test('a connection that ends without an answer is told apart from a port where nobody listens', async (t) => {
+  const cutting = await listen(t, createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end('no such protocol\r\n'));
+  }));
+  t.equal(await askHealth(cutting, systemClock), 'CUT');
+  t.equal(await askGrpcHealth(cutting, systemClock), 'CUT');
 });
 
 /** How often one that hangs says something, in milliseconds: more often than anybody would count as silence. */
@@ -67,5 +79,5 @@ t.test('one that hangs is not well for having said something', async (t) => {
     goOn((work) => session.once('close', work), () => { if (!session.destroyed) session.ping(() => undefined); });
   });
   pinging.on('stream', (stream) => { stream.on('error', () => undefined); });
-  t.same(await Promise.all([askHealth(dripping, systemClock), askGrpcHealth(await listen(t, pinging), systemClock)]), [undefined, undefined]);
+  t.same(await Promise.all([askHealth(dripping, systemClock), askGrpcHealth(await listen(t, pinging), systemClock)]), ['SLOW', 'SLOW']);
 });

@@ -59,6 +59,7 @@ t.test('two workers of one host have ports of their own; 200, 204, errors and si
 t.test('a worker that listens nowhere is ended with a reason that says what to do', async (t) => {
   const endpointId = await lbEndpoint(['sleep', '1000']);
   const ended = await waitFor('its end', async () => (await workers(endpointId)).find(({ state }) => state === 'UNHEALTHY'));
+  t.match(ended.reason, /Nothing listens there/);
   t.match(ended.reason, /^GET \/ping on port \d+ has answered neither 200 nor 204 for 2 s\. .*must listen on the port that the variable PORT says/);
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
 });
