@@ -146,7 +146,9 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const { clock, random, transport, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
   const { batches, budgets } = parts.meter.engine;
-  const edge = createEdgeHandlers({ access, refusals: parts.refusals, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, ...seams });
+  const edge = createEdgeHandlers({
+    access, refusals: parts.refusals, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, onResent: parts.meter.onRotationResent, ...seams,
+  });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
   const logs = { machines: context.machines, logs: dispatch.logs, transport, clock };

@@ -131,7 +131,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const tunnels = new Tunnels({ admit, admitMs: tunnelAdmitMs, clock, logger });
   const locate: PodProxyOptions['locate'] = (request, apiKey) => edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, limits, clock });
-  const places = new Places({ link, waits: limits.waits, clock });
+  const places = new Places({ link, waits: limits.waits, clock, logger });
   const activator = new Activator({ places, tunnels, limits, clock });
   const settings = { domains, podDomains, holdMs, processingMs, perWorker: config.rateLimits ? perWorker : null };
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);

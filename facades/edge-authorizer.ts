@@ -71,7 +71,7 @@ export class EdgeAuthorizer extends SingleRunService {
     this.#access = new AccessCache(({ apiKey, ...request }) => this.#calls.call((client) => client.checkAccess, request, { apiKey, repeatable: true }), clock);
     const link = new RotationLink({ ...replicas, edgeKey, logger });
     this.#core = new Readiness(replicas);
-    this.#places = new Places({ link, waits: WAIT_BOUNDS, clock });
+    this.#places = new Places({ link, waits: WAIT_BOUNDS, clock, logger });
     const asking = new Loop({ name: 'readiness', periodMs: ASK_FIRST_MS, pass: () => this.#ask(), clock, random, logger });
     this.#teller = new RefusalTeller({ ...replicas, logger });
     this.#services = [link, this.#places, this.#teller, asking];

@@ -31,6 +31,7 @@ export interface CoreMeter {
   scales: ScaleMeter;
   onStarts(starts: readonly WorkerStart[]): void;
   onCall(path: string, code: Code, tookMs: number): void;
+  onRotationResent(): void;
 }
 
 /** Makes them. */
@@ -41,7 +42,14 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
   const starts = startMetrics(metrics, names);
   fleetMetrics({ ...options, names, forget: (endpoint) => { engine.forget(endpoint); starts.forget(endpoint); } });
   metrics.gauge({ name: 'slipway_core_sessions', help: 'Agents that hold a session with this replica.' }, (gauge) => gauge.set(sessions()));
-  return { engine: engine.meter, onStarts: starts.onStarts, scales: scaleMetrics(metrics), ...callMetrics(metrics) };
+  return { engine: engine.meter, onStarts: starts.onStarts, scales: scaleMetrics(metrics), ...callMetrics(metrics), ...rotationMetrics(metrics) };
+}
+
+function rotationMetrics(metrics: Metrics): Pick<CoreMeter, 'onRotationResent'> {
+  const resent = metrics.counter({
+    name: 'slipway_core_rotations_resent_total', help: 'Rotations sent again to a facade or edge that should have had them.',
+  });
+  return { onRotationResent: () => resent.inc() };
 }
 
 const START_CAUSES: readonly StartCause[] = ['from_zero', 'scale', 'release', 'crash', 'wake'];

@@ -1,21 +1,22 @@
 /**
  * One facade's stream of EdgeService: what it has to do, endpoint by endpoint, and where the workers of those endpoints are. Each demand is checked
- * with the key that it carries; an endpoint of which nothing is told any more is forgotten.
+ * with the key that it carries, and says which rotation the facade has: it gets the current one whenever that is another, so nothing depends on what was
+ * sent before. An endpoint of which nothing is told any more is forgotten.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type {
   DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse,
 } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Access } from '../access/access.ts';
 import type { Reason } from '../domain/errors.ts';
 import type { DemandBook } from '../edge/demand-book.ts';
 import type { RotationBoard } from '../edge/rotation-board.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { DEMAND_VALID_MS } from '../store/demand-rows.ts';
-import type { RotationEndpoint } from '../store/edge-store.ts';
 import { hasEdgeKey } from './edge-key.ts';
+import { rotationMessage } from './rotation-message.ts';
 import { refusalOf } from './unary.ts';
 
 type Stream = ServerDuplexStream<WatchRotationRequest, WatchRotationResponse>;
@@ -32,6 +33,8 @@ const ID = /^[a-z0-9]{14}$/;
 const ID_SHOWN_MAX = 64;
 /** Endpoints in one message. */
 const ROTATIONS_MAX = 200;
+/** A facade that has not taken a rotation this long after it was sent should have, in milliseconds. */
+const TAKEN_MS = 2_000;
 
 /** What all streams of a replica share. */
 export interface WatchParts {
@@ -40,6 +43,8 @@ export interface WatchParts {
   edgeKey: string;
   board: RotationBoard;
   book: DemandBook;
+  /** A rotation was sent again to a facade that should have had it. */
+  onResent(): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -47,6 +52,14 @@ export interface WatchParts {
 
 interface Watched {
   heardAtMs: number;
+  /** The version that the latest demand named. */
+  told: string | undefined;
+  /** The version that the facade has once all that was sent has arrived. */
+  has: string | undefined;
+  /** Undefined: it was not read yet. */
+  current: EndpointRotation | undefined;
+  /** When the current rotation was sent first; undefined: not yet. */
+  sentAtMs: number | undefined;
   off(): void;
 }
 
@@ -95,8 +108,8 @@ export class WatchRotation {
   }
 
   async #hear(demand: EndpointDemand): Promise<void> {
-    const { endpointId, apiKey, waiting, workers } = demand;
-    const { access, book, clock } = this.#parts;
+    const { endpointId, apiKey, waiting, workers, version } = demand;
+    const { access, book } = this.#parts;
     // PostgreSQL would refuse some, and with them what all streams of the replica watch.
     if (!ID.test(endpointId)) return this.#refuse(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
     try {
@@ -111,24 +124,48 @@ export class WatchRotation {
       if (reason !== 'UNAVAILABLE' && reason !== 'INTERNAL') this.#refuse(endpointId, reason);
       return;
     }
-    const known = this.#watched.get(endpointId);
-    if (!known && this.#watched.size >= ENDPOINTS_MAX) return this.#refuse(endpointId, 'RATE_LIMITED');
-    if (known) known.heardAtMs = clock.monotonicMs();
-    else this.#watch(endpointId);
+    if (!this.#watched.has(endpointId) && this.#watched.size >= ENDPOINTS_MAX) return this.#refuse(endpointId, 'RATE_LIMITED');
     const counted = workers.slice(0, WORKERS_MAX).filter(({ workerId, inFlight }) => ID.test(workerId) && inFlight > 0);
     const inFlight = new Map(counted.map((load) => [load.workerId, Math.min(load.inFlight, COUNT_MAX)]));
     book.add({ endpointId, reporter: this.#reporter, waiting: Math.min(Math.max(waiting, 0), COUNT_MAX), inFlight });
+    this.#answer(this.#watched.get(endpointId) ?? this.#watch(endpointId, version), version);
   }
 
-  #watch(endpointId: string): void {
+  /** Sends what the facade does not have. */
+  #answer(watched: Watched, version: string | undefined): void {
+    const now = this.#parts.clock.monotonicMs();
+    const isRepeated = version !== undefined && version === watched.told;
+    Object.assign(watched, { heardAtMs: now, told: version, has: version });
+    const { current, sentAtMs } = watched;
+    if (!current || version === current.version) return;
+    if (isRepeated && sentAtMs !== undefined && now - sentAtMs >= TAKEN_MS) this.#parts.onResent();
+    this.#send(watched, current);
+  }
+
+  #watch(endpointId: string, version: string | undefined): Watched {
     const { board, clock } = this.#parts;
-    const watched: Watched = { heardAtMs: clock.monotonicMs(), off: () => undefined };
+    const watched: Watched = {
+      heardAtMs: clock.monotonicMs(), told: undefined, has: version, current: undefined, sentAtMs: undefined, off: () => undefined,
+    };
     this.#watched.set(endpointId, watched);
-    watched.off = board.watch(endpointId, (rotation) => {
+    const off = board.watch(endpointId, (rotation) => {
+      if (this.#watched.get(endpointId) !== watched) return;
       if (!rotation) return this.#refuse(endpointId, 'ENDPOINT_NOT_FOUND');
-      this.#rotations.set(endpointId, rotationToMessage(rotation));
-      this.#sending.wake();
+      const current = rotationMessage(rotation);
+      Object.assign(watched, { current, sentAtMs: undefined });
+      if (watched.has !== current.version) this.#send(watched, current);
     });
+    // The board may have known at once that it is gone: then nobody ends this any more.
+    if (this.#watched.get(endpointId) === watched) watched.off = off;
+    else off();
+    return watched;
+  }
+
+  #send(watched: Watched, current: EndpointRotation): void {
+    watched.has = current.version;
+    watched.sentAtMs ??= this.#parts.clock.monotonicMs();
+    this.#rotations.set(current.endpointId, current);
+    this.#sending.wake();
   }
 
   #refuse(endpointId: string, reason: Reason): void {
@@ -155,8 +192,8 @@ export class WatchRotation {
 
   #sweepLater(): void {
     const { clock } = this.#parts;
-    this.#sweep = clock.after(DEMAND_VALID_MS, () => {
-      const oldest = clock.monotonicMs() - DEMAND_VALID_MS;
+    this.#sweep = clock.after(LINK_TIMERS.subscriptionMs, () => {
+      const oldest = clock.monotonicMs() - LINK_TIMERS.subscriptionMs;
       for (const [id, { heardAtMs }] of this.#watched) if (heardAtMs < oldest) this.#forget(id);
       this.#sweepLater();
     });
@@ -171,11 +208,4 @@ export class WatchRotation {
     this.#parts.book.end(this.#reporter);
     this.#onEnd();
   }
-}
-
-function rotationToMessage({ endpointId, workerConcurrency, h2c, singleUse, workers }: RotationEndpoint): EndpointRotation {
-  const staying = workers.filter(({ draining }) => !draining);
-  return { endpointId, workerConcurrency, h2c, keepsConnections: !singleUse, workers: staying.map(({ id, address, ready, tunnelMachineId }) => ({
-    workerId: id, address, ready, tunnelMachineId,
-  })) };
 }

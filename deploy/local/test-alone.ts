@@ -7,6 +7,7 @@ import { moduleFiles } from './handler-files.ts';
 const OWN = [
   /\buseOwnServer\(|\bwithDriver\(|\bsetFlagsFromString\b|\bregisterHooks\(|\bmeasureLoop\b|\bglobalThis\./,
   /\bprocess\.(?:exit|chdir|on\(|once\(|memoryUsage|cpuUsage)/,
+  /\/short-timers\.ts'/,
   /\bdelete process\.env|\bprocess\.env\.\w+ *\??=[^=]/,
 ];
 /** What a helper starts once for all of a file, and ends with its process's test. */

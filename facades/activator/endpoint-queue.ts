@@ -75,9 +75,11 @@ export class EndpointQueue {
   #isH2c = false;
   #keepsConnections = false;
   #turns = 0;
-  readonly #told = Promise.withResolvers<void>();
+  #told = Promise.withResolvers<void>();
   /** Core has told of its workers, or that it will not. */
   isTold = false;
+  /** Of the rotation that it knows; empty: it knows none, or core gives them none. */
+  version = '';
 
   /** `onChanged`: somebody came, got a place, or left. */
   constructor(clock: Clock, onChanged: () => void) {
@@ -144,8 +146,9 @@ export class EndpointQueue {
   }
 
   /** The picture of core. */
-  update({ workerConcurrency, h2c, keepsConnections, workers }: EndpointRotation): void {
+  update({ workerConcurrency, h2c, keepsConnections, workers, version }: EndpointRotation): void {
     this.#hear();
+    this.version = version;
     this.#isH2c = h2c;
     this.#keepsConnections = keepsConnections;
     const now = this.#clock.monotonicMs();
@@ -165,6 +168,17 @@ export class EndpointQueue {
     }
     for (const waiter of this.#waiters) if (waiter.asked.strict && !named.has(waiter.asked.workerId ?? '')) waiter.fail(workerGone());
     this.#serve();
+  }
+
+  /** Nobody keeps the rotation up to date any more: nothing new goes by it. What runs is counted until it ends. */
+  forgetRotation(): void {
+    for (const worker of this.#workers.values()) {
+      Object.assign(worker, { ready: false });
+      if (worker.inFlight === 0) this.#workers.delete(worker.id);
+    }
+    this.version = '';
+    this.isTold = false;
+    this.#told = Promise.withResolvers<void>();
   }
 
   /** A worker could not be reached, or is full. */

@@ -4,8 +4,10 @@
  */
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { DemandRefusal, EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { RotationLink } from '../core-client/rotation-link.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
@@ -14,11 +16,6 @@ import { tooManyWait } from './lb-error.ts';
 
 /** What comes together counts in one word to core, in milliseconds. */
 const GATHER_MS = 5;
-/** Pauses between two words about an endpoint, in milliseconds: when it changed, and at the latest. */
-const CHANGED_MS = 1_000;
-const REPEAT_MS = 4_000;
-/** How long an endpoint that gets no requests is remembered, in milliseconds. */
-const REMEMBERED_MS = 60_000;
 /** How long core's first word of an endpoint is waited for, in milliseconds. */
 const TOLD_MS = 1_000;
 
@@ -46,7 +43,10 @@ interface Endpoint {
   queue: EndpointQueue;
   /** The latest that was let in: core is asked in its name. Empty: in the edges' name, or not at all. */
   apiKey: string;
+  /** When a request came last, or was last seen to wait or run. */
   usedAtMs: number;
+  /** Since when requests wait without a word of core; undefined: they do not. */
+  missedSinceMs: number | undefined;
   toldAtMs: number;
   toldWaiting: number;
   changed: boolean;
@@ -58,16 +58,18 @@ export class Places extends BaseService {
   readonly #link: RotationLink;
   readonly #waits: WaitBounds;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #waiting = new Map<string, number>();
   #waitingInAll = 0;
   #timer: Timer | undefined;
 
-  constructor({ link, waits, clock }: { link: RotationLink; waits: WaitBounds; clock: Clock }) {
+  constructor({ link, waits, clock, logger }: { link: RotationLink; waits: WaitBounds; clock: Clock; logger: Logger }) {
     super();
     this.#link = link;
     this.#waits = waits;
     this.#clock = clock;
+    this.#logger = logger;
     link.listen({
       rotation: (rotation) => this.#update(rotation),
       refused: (refusal) => this.#refused(refusal),
@@ -76,7 +78,7 @@ export class Places extends BaseService {
   }
 
   protected override onStart(): void {
-    this.#timer = this.#clock.after(CHANGED_MS, () => {
+    this.#timer = this.#clock.after(LINK_TIMERS.demandChangedMs, () => {
       this.#look();
       this.onStart();
     });
@@ -166,7 +168,7 @@ export class Places extends BaseService {
     if (known) return known;
     const endpoint: Endpoint = {
       queue: new EndpointQueue(this.#clock, () => this.#changed(id)),
-      apiKey: '', usedAtMs: 0, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
+      apiKey: '', usedAtMs: 0, missedSinceMs: undefined, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
     };
     this.#endpoints.set(id, endpoint);
     return endpoint;
@@ -186,11 +188,32 @@ export class Places extends BaseService {
 
   #look(): void {
     const now = this.#clock.monotonicMs();
-    for (const [id, { queue, usedAtMs, toldAtMs, changed }] of this.#endpoints) {
+    for (const [id, endpoint] of this.#endpoints) {
+      const { queue, toldAtMs, changed } = endpoint;
+      // Counted from the end of the last request, however long it took.
+      if (queue.waiting > 0 || queue.loads().length > 0) endpoint.usedAtMs = now;
+      this.#noteMissed(id, endpoint);
       // What is forgotten while core is away nobody could tell again.
-      const isUsed = queue.waiting > 0 || queue.loads().length > 0 || !this.#link.isUp;
-      if (!isUsed && !changed && now - usedAtMs > REMEMBERED_MS) this.#endpoints.delete(id);
-      else if (changed || now - toldAtMs >= REPEAT_MS) this.#tell(id);
+      const isRemembered = changed || !this.#link.isUp || now - endpoint.usedAtMs <= LINK_TIMERS.demandRememberedMs;
+      if (isRemembered) {
+        if (changed || now - toldAtMs >= LINK_TIMERS.demandRepeatMs) this.#tell(id);
+      } else if (queue.version !== '' || !queue.isTold || now - toldAtMs > LINK_TIMERS.unversionedKeptMs) {
+        // A core without versions sends changes only, until it has forgotten the endpoint itself: until then they must be heard.
+        this.#endpoints.delete(id);
+      }
+    }
+  }
+
+  /** A waiting request without a rotation is the sign of a fault somewhere between here and core's database. */
+  #noteMissed(endpointId: string, endpoint: Endpoint): void {
+    const { queue, missedSinceMs } = endpoint;
+    const now = this.#clock.monotonicMs();
+    if (queue.isTold || queue.waiting === 0 || !this.#link.isUp) endpoint.missedSinceMs = undefined;
+    else if (missedSinceMs === undefined) endpoint.missedSinceMs = now;
+    else if (now - missedSinceMs >= LINK_TIMERS.rotationMissedMs) {
+      // Said once.
+      endpoint.missedSinceMs = Infinity;
+      this.#logger.warn({ endpointId, waiting: queue.waiting }, 'requests wait, and core has not told which workers the endpoint has');
     }
   }
 
@@ -201,7 +224,7 @@ export class Places extends BaseService {
     endpoint.toldAtMs = this.#clock.monotonicMs();
     endpoint.toldWaiting = queue.waiting;
     endpoint.changed = false;
-    this.#link.tell({ endpointId: id, apiKey, waiting: queue.waiting, workers: queue.loads() });
+    this.#link.tell({ endpointId: id, apiKey, waiting: queue.waiting, workers: queue.loads(), version: queue.version });
   }
 
   #update(rotation: EndpointRotation): void {
@@ -215,8 +238,10 @@ export class Places extends BaseService {
       this.#endpoints.delete(endpointId);
       return endpoint.queue.close(new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.'));
     }
-    // Another request may bring a key that does.
-    endpoint.apiKey = '';
-    endpoint.changed = true;
+    // Core tells of its changes no more: what is known grows old. Another request may bring a key that does.
+    endpoint.queue.forgetRotation();
+    const hadKey = endpoint.apiKey !== '';
+    Object.assign(endpoint, { apiKey: '', toldAtMs: -Infinity, toldWaiting: 0, changed: false });
+    if (hadKey) this.#tell(endpointId);
   }
 }

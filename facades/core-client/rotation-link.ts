@@ -81,12 +81,15 @@ export class RotationLink extends BaseService {
   #serve(client: EdgeServiceClient): Promise<void> {
     return new Promise((resolve) => {
       const stream = client.watchRotation(callMetadata(this.#options.edgeKey));
+      const sending = new BatchingStream({ sink: stream, clock: this.#options.clock, take: () => this.#take() });
       const end = (): void => {
-        this.#sending?.stop();
+        sending.stop();
+        resolve();
+        // A late end of one that has a successor must not silence that.
+        if (this.#stream !== stream) return;
         this.#sending = undefined;
         this.#stream = undefined;
         this.#demands.clear();
-        resolve();
       };
       stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
         for (const rotation of rotations) this.#listener?.rotation(rotation);
@@ -98,7 +101,7 @@ export class RotationLink extends BaseService {
       });
       stream.on('end', () => { stream.end(); end(); });
       this.#stream = stream;
-      this.#sending = new BatchingStream({ sink: stream, clock: this.#options.clock, take: () => this.#take() });
+      this.#sending = sending;
       this.#listener?.up();
     });
   }

@@ -35,8 +35,8 @@ export async function directCount(id: string, { dataDir, epoch = 0 }: Pick<Servi
 }
 
 /** Starts everything, and what tests do with it. */
-export async function startDirectWay(t: Test) {
-  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: {
+export async function startDirectWay(t: Test, coreEnv: Record<string, string> = {}) {
+  const system = await startSystem(t, { coreEnv: { ...KEY, ...coreEnv }, facadeEnv: {
     ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_PROCESSING_MS: String(PROCESSING_MS), SLIPWAY_LB_HOLD_MS: '30000',
   } });
   const settings = {

@@ -10,11 +10,12 @@ import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.t
 import { callMetadata, systemTransport } from '../../../proto/wire/channel.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
+import { readMetrics, valueOf } from '../../helpers/metrics.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(90_000);
 const EDGE_KEY = 'edge-key-of-this-test-0123456789';
-const core = await startReplicas(t, 2, { SLIPWAY_EDGE_KEY: EDGE_KEY });
+const core = await startReplicas(t, 2, { SLIPWAY_EDGE_KEY: EDGE_KEY, SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' });
 const agent = await core.joinAgent({ startWorkers: false });
 const LB = { type: EndpointType.LB, workersMin: 0, scalerValue: 10, idleTimeoutSeconds: 1 };
 
@@ -24,7 +25,9 @@ function watch(replica: number, edgeKey = '') {
   const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(callMetadata(edgeKey));
   const latest = new Map<string, EndpointRotation>();
   const refused = new Map<string, string>();
+  const received: EndpointRotation[] = [];
   stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
+    received.push(...rotations);
     for (const rotation of rotations) latest.set(rotation.endpointId, rotation);
     for (const { endpointId, reason } of refusals) refused.set(endpointId, reason);
   });
@@ -32,7 +35,7 @@ function watch(replica: number, edgeKey = '') {
   const tell = (demand: Partial<EndpointDemand>): void => { stream.write({ demands: [EndpointDemand.fromPartial({ apiKey: core.key, ...demand })] }); };
   const close = (): void => { stream.cancel(); client.close(); };
   t.teardown(close);
-  return { latest, refused, tell, close };
+  return { latest, received, refused, tell, close };
 }
 
 const reported = (workerId: string, endpointId: string, health: HttpHealth, state: WorkerState = WorkerState.READY): void =>
@@ -105,6 +108,42 @@ t.test('demands of keys that may not, of unknown endpoints and of queue-based on
   await waitFor('the refusals', () => facade.refused.size === 3);
   t.same(Object.fromEntries(facade.refused), { [queue]: 'WRONG_ENDPOINT_TYPE', nosuchendpoint: 'ENDPOINT_NOT_FOUND', [balanced]: 'UNAUTHORIZED' });
   t.same(await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`, [], 'nothing is counted');
+});
+
+t.test('each demand is answered when it names another version than the current one, and the version is that of the content', async (t) => {
+  const endpointId = await core.createEndpoint(LB);
+  const another = await core.createEndpoint(LB);
+  const [facade, other] = [watch(0), watch(1)];
+  const countOf = (id: string): number => facade.received.filter((rotation) => rotation.endpointId === id).length;
+  /** Answers in order: what was to come for the first has come once the second is answered. */
+  const asked = async (version: string | undefined): Promise<number> => {
+    const [before, others] = [countOf(endpointId), countOf(another)];
+    facade.tell({ endpointId, version });
+    facade.tell({ endpointId: another, version: '' });
+    await waitFor('an answer to the one behind it', () => countOf(another) > others);
+    return countOf(endpointId) - before;
+  };
+  facade.tell({ endpointId, version: '' });
+  other.tell({ endpointId, version: '' });
+  await waitFor('the rotation', () => facade.latest.has(endpointId) && other.latest.has(endpointId));
+  const { version } = facade.latest.get(endpointId)!;
+  t.match(version, /^[\w-]{22}$/);
+  t.equal(other.latest.get(endpointId)?.version, version, 'the same of another replica');
+  t.equal(await asked(version), 0, 'nothing when it has it');
+  t.equal(await asked(''), 1, 'again when it has none');
+  t.equal(await asked('older'), 1, 'again when it has another');
+  t.equal(await asked(undefined), 1, 'always when it knows no versions');
+  const late = watch(1);
+  late.tell({ endpointId, version });
+  late.tell({ endpointId: another, version: '' });
+  await waitFor('an answer', () => late.latest.has(another));
+  t.notOk(late.latest.has(endpointId), 'a new stream of one that has it gets nothing');
+  const [first, ...rest] = await Promise.all([readMetrics(core.replicas[0]!.metrics), readMetrics(core.replicas[1]!.metrics)]);
+  t.same([first, ...rest].map((metrics) => valueOf(metrics!, 'slipway_core_rotations_resent_total')), [0, 0], 'none of these should have had it');
+  await waitFor('it to be counted when it says the same for seconds', async () => {
+    facade.tell({ endpointId, version: 'older' });
+    return valueOf(await readMetrics(core.replicas[0]!.metrics), 'slipway_core_rotations_resent_total') > 0;
+  });
 });
 
 t.test('what is no id is refused and keeps nothing from the others', async (t) => {

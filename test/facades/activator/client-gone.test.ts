@@ -39,7 +39,7 @@ async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
 
 t.test('it waits for no worker', async (t) => {
   const link = new RotationLink({ addresses: ['127.0.0.1:1'], edgeKey: '', transport: systemTransport, clock: systemClock, random: systemRandom, logger });
-  const places = new Places({ link, waits: WAIT_BOUNDS, clock: systemClock });
+  const places = new Places({ link, waits: WAIT_BOUNDS, clock: systemClock, logger });
   const activator = new Activator({ places, tunnels, limits: { ...limits, holdMs: 120_000, waits: WAIT_BOUNDS }, clock: systemClock });
   const [request, reply] = await left(t);
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };

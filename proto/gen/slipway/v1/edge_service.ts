@@ -113,6 +113,11 @@ export interface EndpointDemand {
   waiting: number;
   /** Requests and open connections of clients that workers have. Workers that have none are left out. */
   workers: WorkerLoad[];
+  /**
+   * `version` of the rotation of this endpoint that the caller has now; empty: it has none. Core answers every demand whose version is not the current one
+   * with the rotation, whatever it has sent before. Unset: a caller that knows no versions; it gets the rotation with each demand.
+   */
+  version?: string | undefined;
 }
 
 /** What one worker has to do. */
@@ -146,6 +151,11 @@ export interface EndpointRotation {
    * other requests, if they are silent for 1 s at most. False: each is for one request.
    */
   keepsConnections: boolean;
+  /**
+   * Hash of all of the above: equal content has an equal version, from every replica and after every restart. At most 64 characters. Empty: the core is
+   * older than versions and sends a rotation only when it changes.
+   */
+  version: string;
 }
 
 /** One worker of an endpoint. */
@@ -288,7 +298,7 @@ export const WatchRotationRequest: MessageFns<WatchRotationRequest> = {
 };
 
 function createBaseEndpointDemand(): EndpointDemand {
-  return { endpointId: "", apiKey: "", waiting: 0, workers: [] };
+  return { endpointId: "", apiKey: "", waiting: 0, workers: [], version: undefined };
 }
 
 export const EndpointDemand: MessageFns<EndpointDemand> = {
@@ -304,6 +314,9 @@ export const EndpointDemand: MessageFns<EndpointDemand> = {
     }
     for (const v of message.workers) {
       WorkerLoad.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.version !== undefined) {
+      writer.uint32(42).string(message.version);
     }
     return writer;
   },
@@ -353,6 +366,14 @@ export const EndpointDemand: MessageFns<EndpointDemand> = {
             message.workers.push(WorkerLoad.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.version = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -374,6 +395,7 @@ export const EndpointDemand: MessageFns<EndpointDemand> = {
     message.apiKey = object.apiKey ?? "";
     message.waiting = object.waiting ?? 0;
     message.workers = object.workers?.map((e) => WorkerLoad.fromPartial(e)) || [];
+    message.version = object.version ?? undefined;
     return message;
   },
 };
@@ -513,7 +535,7 @@ export const WatchRotationResponse: MessageFns<WatchRotationResponse> = {
 };
 
 function createBaseEndpointRotation(): EndpointRotation {
-  return { endpointId: "", workerConcurrency: 0, workers: [], h2c: false, keepsConnections: false };
+  return { endpointId: "", workerConcurrency: 0, workers: [], h2c: false, keepsConnections: false, version: "" };
 }
 
 export const EndpointRotation: MessageFns<EndpointRotation> = {
@@ -532,6 +554,9 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     }
     if (message.keepsConnections !== false) {
       writer.uint32(40).bool(message.keepsConnections);
+    }
+    if (message.version !== "") {
+      writer.uint32(50).string(message.version);
     }
     return writer;
   },
@@ -589,6 +614,14 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
             message.keepsConnections = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.version = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -611,6 +644,7 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     message.workers = object.workers?.map((e) => RotationWorker.fromPartial(e)) || [];
     message.h2c = object.h2c ?? false;
     message.keepsConnections = object.keepsConnections ?? false;
+    message.version = object.version ?? "";
     return message;
   },
 };
@@ -1316,8 +1350,8 @@ export const RefusedRequests: MessageFns<RefusedRequests> = {
 export type EdgeServiceService = typeof EdgeServiceService;
 export const EdgeServiceService = {
   /**
-   * One stream for each facade. It tells its demand of every endpoint that it has requests for; core answers with the workers of that endpoint, in
-   * full, at once and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
+   * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
+   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
    * endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known and tell all demands on the next one.
    */
   watchRotation: {
@@ -1377,8 +1411,8 @@ export const EdgeServiceService = {
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
   /**
-   * One stream for each facade. It tells its demand of every endpoint that it has requests for; core answers with the workers of that endpoint, in
-   * full, at once and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
+   * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
+   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
    * endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known and tell all demands on the next one.
    */
   watchRotation: handleBidiStreamingCall<WatchRotationRequest, WatchRotationResponse>;
@@ -1404,8 +1438,8 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
 
 export interface EdgeServiceClient extends Client {
   /**
-   * One stream for each facade. It tells its demand of every endpoint that it has requests for; core answers with the workers of that endpoint, in
-   * full, at once and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
+   * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
+   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
    * endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known and tell all demands on the next one.
    */
   watchRotation(): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;

@@ -1,0 +1,40 @@
+/** Load-balancing endpoints with a worker that is ready answer after any silence, by a facade and through the real Envoy. All times are a tenth. */
+import { DIVISOR } from '../helpers/short-timers.ts';
+import t from 'tap';
+import { delay, systemClock } from '../../core/runtime/clock.ts';
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
+import { skipWithoutEnvoy } from '../helpers/edge.ts';
+import { startDirectWay } from '../helpers/direct-way.ts';
+import { lbClient } from '../helpers/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(180_000);
+/** Seconds of silence between two requests, before they are divided. */
+const SILENCES = [0, 66, 140];
+/** Seconds that a request takes which uses the endpoint longer than it is remembered. */
+const LONG = 66;
+
+t.test('after silence and after a long request', { skip: skipWithoutEnvoy() }, async (t) => {
+  t.equal(LINK_TIMERS.demandRememberedMs, 60_000 / DIVISOR, 'the times are divided');
+  const { system, send, create, direct } = await startDirectWay(t, { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' });
+  const id = await create({ workersMin: 1, idleTimeoutSeconds: 60 });
+  const { at } = lbClient(system);
+
+  for (const seconds of SILENCES) {
+    await delay(systemClock, seconds * 1_000 / DIVISOR);
+    t.equal((await at(id, '/any')).status, 200, `by the facade after ${seconds} s`);
+  }
+  for (const seconds of SILENCES) {
+    await delay(systemClock, seconds * 1_000 / DIVISOR);
+    const before = await direct(id);
+    t.equal((await send(`/v2/${id}/any`)).status, 200, `through the edge after ${seconds} s`);
+    await waitFor('it to have gone straight', async () => await direct(id) > before);
+  }
+  for (const seconds of [0, 3, 14]) {
+    t.equal((await at(id, `/slow?ms=${LONG * 1_000 / DIVISOR}`)).status, 200, 'a long request');
+    await delay(systemClock, seconds * 1_000 / DIVISOR);
+    t.equal((await at(id, '/any')).status, 200, `one that comes ${seconds} s after its end`);
+  }
+  t.equal(valueOf(await readMetrics(system.metrics.core), 'slipway_core_rotations_resent_total'), 0, 'nothing had to be sent again');
+});

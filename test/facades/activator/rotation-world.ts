@@ -1,0 +1,260 @@
+/**
+ * Facades and core replicas that share the rotations of load-balancing endpoints: the real Places, RotationLink, RotationBoard and WatchRotation, joined by
+ * streams of this file under a clock by hand. A test changes the workers that there are and breaks what lies in between.
+ */
+import { EventEmitter } from 'node:events';
+import { Metadata } from '@grpc/grpc-js';
+import { DomainError } from '../../../core/domain/errors.ts';
+import { RotationBoard } from '../../../core/edge/rotation-board.ts';
+import { CoreEvents } from '../../../core/events/core-events.ts';
+import { WatchRotation } from '../../../core/rpc/watch-rotation.ts';
+import type { WatchParts } from '../../../core/rpc/watch-rotation.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import type { RotationEndpoint, RotationWorker } from '../../../core/store/edge-store.ts';
+import { Places, WAIT_BOUNDS } from '../../../facades/activator/places.ts';
+import type { WorkerPlace } from '../../../facades/activator/endpoint-queue.ts';
+import { RotationLink } from '../../../facades/core-client/rotation-link.ts';
+import type { EndpointDemand, WatchRotationRequest, WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
+import type { Transport } from '../../../proto/wire/channel.ts';
+import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
+import type { SeededRandom } from '../../helpers/random-of.ts';
+import { SteppingClock } from '../../helpers/stepping-clock.ts';
+
+/** Which side is of the release before versions. */
+export type Old = 'none' | 'facades' | 'cores';
+
+const logger = createLogger('test', 'silent');
+const EDGE_KEY = 'edge-key-of-this-test-0123456789';
+
+/** One end of a stream as both sides use it. */
+class End extends EventEmitter {
+  readonly #world: RotationWorld;
+  readonly metadata = new Metadata();
+  other!: End;
+  isOpen = true;
+  /** Changes what arrives; undefined: as it was sent. */
+  change: ((message: unknown) => unknown) | undefined;
+  #isPaused = false;
+  #lastAtMs = 0;
+  #arrived: unknown[] = [];
+
+  constructor(world: RotationWorld) {
+    super();
+    this.#world = world;
+  }
+
+  write(message: unknown, left: () => void): void {
+    const { clock } = this.#world;
+    const now = clock.monotonicMs();
+    // In order, however long each takes.
+    this.#lastAtMs = Math.max(this.#lastAtMs, now + this.#world.lagMs());
+    clock.after(this.#lastAtMs - now, () => {
+      if (this.isOpen) left();
+      if (this.other.isOpen) this.other.arrive(structuredClone(message));
+    });
+  }
+
+  arrive(message: unknown): void {
+    this.#arrived.push(message);
+    this.#flow();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    setImmediate(() => this.#flow());
+  }
+
+  end(): void {
+    this.#world.clock.after(this.#world.lagMs(), () => { if (this.other.isOpen) this.other.emit('end'); });
+  }
+
+  cancel(): void {
+    this.cut();
+  }
+
+  /** Both sides see it at once. */
+  cut(): void {
+    if (!this.isOpen) return;
+    this.isOpen = this.other.isOpen = false;
+    for (const [end, event] of [[this, 'error'], [this.other, 'cancelled']] as const) if (end.listenerCount(event) > 0) end.emit(event, new Error('cut'));
+  }
+
+  #flow(): void {
+    while (!this.#isPaused && this.#arrived.length > 0) {
+      const message = this.#arrived.shift();
+      this.emit('data', this.change ? this.change(message) : message);
+    }
+  }
+}
+
+/** A request that was given to a facade. */
+export interface Asked {
+  facade: number;
+  endpointId: string;
+  /** Undefined: it waits. */
+  outcome: 'got' | 'failed' | undefined;
+  workerId: string | undefined;
+  leave(): void;
+}
+
+export class RotationWorld {
+  readonly clock = new SteppingClock();
+  readonly random: SeededRandom;
+  readonly endpoints = new Map<string, RotationEndpoint>();
+  readonly facades: { places: Places; link: RotationLink; loads: Map<string, EndpointDemand> }[] = [];
+  /** Streams that stand, by the side of their facade. */
+  readonly streams = new Set<End>();
+  readonly held = new Set<Asked>();
+  /** What is broken. */
+  readonly faults = { databaseAway: false, databaseSlowMs: 0, accessAway: false, lagMs: 0, refusedKey: '' };
+  resent = 0;
+  readonly #old: Old;
+  readonly #replicas: { events: CoreEvents; board: RotationBoard; parts: WatchParts }[] = [];
+  #ids = 0;
+
+  constructor(random: SeededRandom, old: Old = 'none') {
+    this.random = random;
+    this.#old = old;
+  }
+
+  /** Starts replicas and facades, with endpoints of one worker each. */
+  async start({ replicas = 2, facades = 2, endpoints = 3 } = {}): Promise<void> {
+    for (let i = 0; i < replicas; i += 1) await this.#startReplica();
+    for (let i = 0; i < facades; i += 1) await this.#startFacade(i);
+    for (let i = 0; i < endpoints; i += 1) {
+      const endpointId = this.#id('e');
+      this.endpoints.set(endpointId, { endpointId, accountId: 'a', workerConcurrency: 4, workersMax: 1, h2c: false, singleUse: false, workers: [] });
+      this.addWorker(endpointId);
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const { leave } of this.held) leave();
+    const stops = [...this.facades.flatMap(({ places, link }) => [places.stop(), link.stop()]), ...this.#replicas.map(({ board }) => board.stop())];
+    await this.clock.pass(10_000);
+    await Promise.all(stops);
+  }
+
+  addWorker(endpointId: string, address = `10.0.0.1:${1_000 + (this.#ids += 1)}`): RotationWorker {
+    const worker = { id: this.#id('w'), address, tunnelMachineId: '', ready: true, draining: false };
+    this.endpoints.get(endpointId)!.workers.push(worker);
+    return worker;
+  }
+
+  /** Says to all replicas that the endpoint has changed, which may be lost. */
+  hint(endpointId: string): void {
+    for (const { events } of this.#replicas) events.emit('rotation', [endpointId]);
+  }
+
+  lagMs(): number {
+    return this.random.below(2 + this.faults.lagMs);
+  }
+
+  /** Gives a facade a request, which keeps its worker for so long once it has one. */
+  ask(facade: number, endpointId: string, { waitMs = 120_000, keepMs = 5, apiKey = 'key1' } = {}): Asked {
+    const over = new AbortController();
+    const asked: Asked = { facade, endpointId, outcome: undefined, workerId: undefined, leave: () => over.abort() };
+    this.held.add(asked);
+    const got = (place: WorkerPlace): void => {
+      this.held.delete(asked);
+      Object.assign(asked, { outcome: 'got', workerId: place.workerId });
+      this.clock.after(keepMs, () => place.release());
+    };
+    const failed = (): void => {
+      this.held.delete(asked);
+      asked.outcome = 'failed';
+    };
+    const request = { workerId: undefined, strict: false, waitMs, again: false, signal: over.signal };
+    this.facades[facade]!.places.place(endpointId, { apiKey, accountId: 'a' }, request).then(got, failed);
+    return asked;
+  }
+
+  #id(kind: string): string {
+    this.#ids += 1;
+    return `${kind}${this.#ids.toString(36)}`.padEnd(14, 'x');
+  }
+
+  async #startReplica(): Promise<void> {
+    const { clock, random, faults } = this;
+    const events = new CoreEvents();
+    const edge = { rotation: async (ids?: readonly string[]): Promise<RotationEndpoint[]> => {
+      if (faults.databaseSlowMs > 0) await new Promise<void>((resolve) => { clock.after(faults.databaseSlowMs, resolve); });
+      if (faults.databaseAway) throw new Error('the database is away');
+      return (ids ?? []).flatMap((id) => structuredClone(this.endpoints.get(id)) ?? []);
+    } };
+    const access = { check: async (apiKey: string, { endpointId }: { endpointId: string }) => {
+      if (faults.accessAway) throw new DomainError('UNAVAILABLE', 'away');
+      if (apiKey === faults.refusedKey) throw new DomainError('UNAUTHORIZED', 'refused');
+      if (!this.endpoints.has(endpointId)) throw new DomainError('ENDPOINT_NOT_FOUND', 'gone');
+      return { endpoint: { type: 'LB' } };
+    } };
+    const board = new RotationBoard({ edge, events, clock, random, logger });
+    const parts = {
+      access, edgeKey: EDGE_KEY, board, book: { add: () => undefined, end: () => undefined }, onResent: () => { this.resent += 1; }, clock, random, logger,
+    };
+    await board.start();
+    this.#replicas.push({ events, board, parts: parts as unknown as WatchParts });
+  }
+
+  async #startFacade(index: number): Promise<void> {
+    const { clock, random } = this;
+    const transport = { openClient: (_client: unknown, address: string) => ({
+      waitForReady: (_deadline: unknown, ready: () => void) => { clock.after(this.lagMs(), ready); },
+      watchRotation: () => this.#open(this.#replicas[Number(address)]!.parts),
+      close: () => undefined,
+    }) } as unknown as Transport;
+    const addresses = this.#replicas.map((_, i) => String((i + index) % this.#replicas.length));
+    const link = new RotationLink({ addresses, transport, clock, random, edgeKey: '', logger });
+    const places = new Places({ link, waits: WAIT_BOUNDS, clock, logger });
+    const loads = new Map<string, EndpointDemand>();
+    const tell = link.tell.bind(link);
+    link.tell = (demand) => { loads.set(demand.endpointId, demand); tell(demand); };
+    await link.start();
+    await places.start();
+    this.facades.push({ places, link, loads });
+  }
+
+  #open(parts: WatchParts): End {
+    const [near, far] = [new End(this), new End(this)];
+    [near.other, far.other] = [far, near];
+    this.streams.add(near);
+    if (this.#old === 'facades') far.change = withoutVersions;
+    if (this.#old === 'cores') asBeforeVersions(near, far, this.clock);
+    this.clock.after(0, () => {
+      if (far.isOpen) new WatchRotation(far as never, parts, () => this.streams.delete(near));
+    });
+    return near;
+  }
+}
+
+function withoutVersions(message: unknown): unknown {
+  const { demands } = message as WatchRotationRequest;
+  return { demands: demands.map(({ version: _, ...demand }) => demand) };
+}
+
+/** Makes core take its memory of what it sent for what the facade has, as it did; facades get no versions. */
+function asBeforeVersions(near: End, far: End, clock: SteppingClock): void {
+  const sent = new Map<string, { heardAtMs: number; version: string | undefined }>();
+  const forgetLater = (): void => {
+    clock.after(LINK_TIMERS.subscriptionMs, () => {
+      for (const [id, { heardAtMs }] of sent) if (heardAtMs < clock.monotonicMs() - LINK_TIMERS.subscriptionMs) sent.delete(id);
+      if (far.isOpen) forgetLater();
+    });
+  };
+  forgetLater();
+  far.change = (message) => ({ demands: (message as WatchRotationRequest).demands.map((demand) => {
+    const known = sent.get(demand.endpointId) ?? { heardAtMs: 0, version: undefined };
+    sent.set(demand.endpointId, Object.assign(known, { heardAtMs: clock.monotonicMs() }));
+    return { ...demand, version: known.version };
+  }) });
+  near.change = (message) => {
+    const { rotations, refusals } = message as WatchRotationResponse;
+    for (const { endpointId } of refusals) sent.delete(endpointId);
+    for (const { endpointId, version } of rotations) if (sent.has(endpointId)) sent.get(endpointId)!.version = version;
+    return { refusals, rotations: rotations.map((rotation) => ({ ...rotation, version: '' })) };
+  };
+}
