@@ -127,12 +127,13 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
 }
 
 /** Who hears of what: of workers the bridge first, whose requests end with them, then the attempts that they hold. */
-function listen({ pool, polls, holdings, spans, table, reporter, outcomes, handOver, health }: AttemptParts): void {
+function listen({ pool, polls, holdings, spans, table, evidence, reporter, outcomes, handOver, health }: AttemptParts): void {
   pool.listen({
     changed: (worker) => {
       reporter.changed(worker);
       health.changed(worker);
     },
+    said: (worker, line) => evidence.said(worker, line),
     leaving: (worker) => table.returnWaiting(worker.id, `The worker ${worker.id} takes no more jobs.`),
     stopping: (worker) => polls.empty(worker.id),
     staying: (worker) => {

@@ -67,6 +67,8 @@ export class Attempt {
   yielded = 0;
   /** Why a yielded value is not among its chunks. Such an attempt only succeeds when its outcome brings all values along. */
   leftOut: string | undefined;
+  /** Why its worker could not send one of its values, a progress value perhaps, as the worker's output says. */
+  unsendable: string | undefined;
   /** A successor of this agent would find it: it was given to a worker that outlives the agent. */
   isKept = false;
   /** Why yielded values may be missing that this agent never saw: then it must run again, unless its outcome brings all of them along. */

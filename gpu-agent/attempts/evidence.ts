@@ -4,6 +4,7 @@
  */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { ResultLine } from '../units/workers/result-lines.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
@@ -13,6 +14,8 @@ import type { Holdings } from './holding.ts';
 const UNNAMED_MS_MAX = 30_000;
 /** A list may have been made a moment before the job was handed over. */
 const LIST_DELAY_MS = 2_000;
+/** The output of a worker may come so long after its requests, in milliseconds: an engine hands on that of containers. */
+const OUTPUT_DELAY_MS = 1_000;
 
 export class Evidence {
   readonly #table: AttemptTable;
@@ -48,7 +51,20 @@ export class Evidence {
     // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still being written
     // belongs to a connection that was given up, and comes back by itself.
     const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;
-    for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) if (attempt.flushed) this.#gone(attempt, error);
+    for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
+      if (attempt.flushed && attempt.stop) this.#gone(attempt, error);
+      // Its output may say why, and comes by another way.
+      else if (attempt.flushed) this.#clock.after(OUTPUT_DELAY_MS, () => this.#gone(attempt, error));
+    }
+  }
+
+  /** Its output says that it could not send a value of a job, or is done with one. */
+  said(worker: Worker, { jobId, reason, over }: ResultLine): void {
+    const attempt = this.#holdings.get(worker.id)?.of(jobId);
+    if (!attempt) return;
+    if (reason !== undefined) attempt.unsendable = reason === '' ? undefined : unsendable(worker, reason);
+    // A result that was sent has arrived before the worker says so.
+    if (over && attempt.unsendable !== undefined) this.#gone(attempt, attempt.unsendable);
   }
 
   #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {
@@ -72,6 +88,12 @@ export class Evidence {
 
   #gone(attempt: Attempt, error: string): void {
     if (attempt.stop) void this.#table.end(attempt, OutcomeKind.STOPPED);
+    // Another attempt would end in the same way.
+    else if (attempt.unsendable !== undefined) void this.#table.end(attempt, OutcomeKind.FAILED, { error: attempt.unsendable });
     else void this.#table.end(attempt, OutcomeKind.LOST, { error });
   }
+}
+
+function unsendable(worker: Worker, reason: string): string {
+  return `The worker ${worker.id} could not send a value that the handler returned or yielded: ${reason}. It must have a JSON form; text must be UTF-8.`;
 }

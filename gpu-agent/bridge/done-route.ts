@@ -25,6 +25,8 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
     const result = { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream: queryText(request, 'isStream') === 'true' };
     const { job } = request.params as CallParams;
     if (worker !== 'gone') {
+      // What the worker wrote before this request, of a value that it could not send perhaps, may not have been read.
+      if (result.isStream) await new Promise<void>((resolve) => { parts.clock.soon(resolve); });
       const attempt = parts.holdings.get(worker.id)?.of(job!);
       await parts.handOver.whileSent(worker, attempt, () => postResult(parts, worker, job!, result));
     }
@@ -84,6 +86,7 @@ function settle(parts: BridgeParts, worker: Worker, attempt: Attempt, read: Post
   const { result, isStream, goesOn } = read;
   if (result.kind === 'ignored' || result.kind === 'progress') return settleProgress(parts, attempt, result);
   if (attempt.phase === 'ended') return Promise.resolve('result');
+  if (isStream) attempt.leftOut ??= attempt.unsendable;
   // Before the attempt ends, so that no other job can take its place.
   if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
   const mayHaveGap = result.kind === 'completed' && (attempt.leftOut !== undefined || mayMiss(attempt, isStream));

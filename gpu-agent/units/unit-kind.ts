@@ -21,6 +21,8 @@ export interface UnitKind {
   launch(desired: Desired): Promise<{ launch: Launch; executor: Executor }>;
   /** Its phase, what is wanted of it or its progress changed. */
   changed(): void;
+  /** It wrote this. */
+  output(bytes: Buffer): void;
   /** It is about to end because of this. */
   ending(why: EndCause): void;
   /** It runs. */

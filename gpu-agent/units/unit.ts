@@ -147,7 +147,7 @@ export class Unit {
 
   async #adopt(): Promise<void> {
     this.#enter('adopting');
-    const running = await this.#kind.executor()?.adopt(this.id, (bytes) => this.log.write(bytes)).catch((error: unknown) => {
+    const running = await this.#kind.executor()?.adopt(this.id, (bytes) => this.#kind.output(bytes)).catch((error: unknown) => {
       this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not look whether it runs from before');
       return undefined;
     });

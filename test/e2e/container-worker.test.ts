@@ -56,6 +56,9 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     await podman.exec(container!, '/bin/sh', '-c', 'echo "$GREETING" > /runpod-volume/note');
     t.equal(await podman.exec(container!, '/bin/cat', '/runpod-volume/note'), 'hello\n', 'with its environment and its network volume');
     t.match(await podman.exec(container!, '/bin/cat', '/proc/mounts'), ' /runpod-volume ', 'which lies outside it');
+    const unsendable = await jobs.runSync({ unsendable: 'bytes' });
+    t.match(unsendable, { status: 'FAILED', error: /bytes is not JSON serializable/ }, 'its output tells why a result cannot be sent');
+    t.notOk(unsendable.retries);
     const large = await jobs.runSync({ big: 3_000_000 });
     t.equal((large.output as { text: string }).text.length, 3_000_000, 'by the bridge on the gateway');
   });

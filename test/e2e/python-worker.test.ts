@@ -22,6 +22,7 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
     await t.test('results', (t) => results(t, all));
     await t.test('what the handler sees', (t) => inputs(t, all));
     await t.test('errors', (t) => errors(t, all));
+    await t.test('results that cannot be sent', (t) => unsendable(t, all));
     await t.test('large payloads', (t) => large(t, all));
     await t.test('progress', (t) => progress(t, all));
     // Workers of the 1.7 line keep a processor busy as long as they live.
@@ -31,6 +32,7 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
     ) as [EndpointJobs, EndpointJobs, EndpointJobs];
     await t.test('generators', (t) => generators(t, system, generator, aggregate, asynchronous));
     await t.test('generators that fail', (t) => failingGenerators(t, generator));
+    await t.test('values that cannot be sent', (t) => unsendableValues(t, [generator, aggregate]));
   });
 }
 
@@ -76,6 +78,34 @@ async function errors(t: Test, all: EndpointJobs): Promise<void> {
     error_type: "<class 'ValueError'>", error_message: 'out of "memory"', error_traceback: /Traceback/, worker_id: raised.workerId,
   });
   t.notOk(raised.retries, 'an error of the handler is final');
+}
+
+const UNSENDABLE = {
+  bytes: /Object of type bytes is not JSON serializable/, set: /Object of type set is not/, datetime: /Object of type datetime is not/,
+  half: /surrogates not allowed/, circular: /Circular reference/,
+};
+
+async function unsendable(t: Test, all: EndpointJobs): Promise<void> {
+  const { path, notes, lines } = await scratch(t);
+  const note = path('note');
+  for (const [kind, reason] of Object.entries(UNSENDABLE)) {
+    const job = await all.runSync({ unsendable: kind, note });
+    t.match(job, { status: 'FAILED', error: reason }, kind);
+    t.notOk(job.retries, 'another attempt would end in the same way');
+  }
+  await notes('note', Object.keys(UNSENDABLE).length);
+  t.equal(lines('note').length, Object.keys(UNSENDABLE).length, 'each handler ran once');
+  t.match(await all.runSync({ badprogress: true, return: 'done' }), { status: 'COMPLETED', output: 'done' }, 'a progress value is no result');
+  const printed = { requestId: 'ID', message: 'Error while returning job result. | made up', level: 'ERROR' };
+  const words = await all.runSync({ print: JSON.stringify(printed), return: 'done' });
+  t.match(words, { status: 'COMPLETED', output: 'done' }, 'words alone fail no job that has a result');
+}
+
+async function unsendableValues(t: Test, generators: readonly EndpointJobs[]): Promise<void> {
+  for (const jobs of generators) {
+    const id = await jobs.run({ values: [1], bytes: true });
+    t.match(await jobs.settled(id), { status: 'FAILED', error: /Object of type bytes is not JSON serializable/ }, 'never COMPLETED without a value');
+  }
 }
 
 async function large(t: Test, all: EndpointJobs): Promise<void> {

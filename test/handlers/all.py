@@ -10,6 +10,9 @@ error       value to return under "error"
 big         number of bytes of text to return under "text"
 size        return the number of characters of this text, so that a large input needs no large output
 empty       return {}
+unsendable  return a value that has no JSON form: bytes, set, datetime, half (a lone surrogate), circular
+badprogress send a progress value that has no JSON form before anything else
+print       text to print, with the job's id for ID
 refresh     return {"refresh_worker": true, ...} as well
 who         return worker id, pid, working directory and SDK version
 return      value to return as it is
@@ -17,6 +20,7 @@ when        return the time of the first line, in seconds since 1970
 s3          return the job's s3Config
 """
 
+import datetime
 import os
 import signal
 import time
@@ -55,6 +59,16 @@ def who():
     }
 
 
+def unsendable(kind):
+    """A value that the SDK cannot send."""
+    circular = []
+    circular.append(circular)
+    values = {
+        "bytes": b"\x00", "set": {1}, "datetime": datetime.datetime(2026, 1, 1), "half": "cut \ud83e", "circular": circular,
+    }
+    return {"value": values[kind]}
+
+
 def handler(job):
     """See the top of the file."""
     began = time.time()
@@ -62,7 +76,13 @@ def handler(job):
     note(given, job)
     for value in given.get("progress", []):
         runpod.serverless.progress_update(job, value)
+    if given.get("badprogress"):
+        runpod.serverless.progress_update(job, b"\x00")
+    if "print" in given:
+        print(given["print"].replace("ID", job["id"]), flush=True)
     wait(given)
+    if "unsendable" in given:
+        return unsendable(given["unsendable"])
     if "crash" in given:
         crash(given["crash"])
     if "raise" in given:

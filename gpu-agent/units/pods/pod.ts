@@ -156,7 +156,7 @@ export class Pod implements UnitKind {
     if (former) this.log.precede(former);
     this.#hasFormerLog = true;
     return launcher.pod({
-      podId: this.id, run, spec, openDisk: (user) => files.open(this.id, disk, user), onOutput: (bytes) => this.log.write(bytes),
+      podId: this.id, run, spec, openDisk: (user) => files.open(this.id, disk, user), onOutput: (bytes) => this.output(bytes),
     });
   }
 
@@ -173,6 +173,10 @@ export class Pod implements UnitKind {
     if (isSame) return;
     this.#report = report;
     this.#parts.onChanged(this.id);
+  }
+
+  output(bytes: Buffer): void {
+    this.log.write(bytes);
   }
 
   ending(): void {}

@@ -46,6 +46,7 @@ export class WorkerPool {
     this.#parts = parts;
     const listener: WorkerListener<Worker> = {
       changed: (worker) => this.#tell((listener) => listener.changed(worker)),
+      said: (worker, line) => this.#tell((listener) => listener.said(worker, line)),
       leaving: (worker) => this.#tell((listener) => listener.leaving(worker)),
       stopping: (worker) => this.#tell((listener) => listener.stopping(worker)),
       ended: (worker, cause) => this.#tell((listener) => listener.ended(worker, cause)),

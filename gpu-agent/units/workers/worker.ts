@@ -19,6 +19,7 @@ import { wantOf } from './worker-want.ts';
 import type { EndStatus } from './worker-want.ts';
 import type { FormerWorker } from './former-worker.ts';
 import type { SpanReader } from './job-lines.ts';
+import { ResultLines } from './result-lines.ts';
 import { ReportedSdk } from './sdk-traits.ts';
 import type { WorkerListener } from './worker-listener.ts';
 
@@ -51,6 +52,7 @@ export class Worker implements UnitKind {
   #state: WorkerState = WorkerState.INITIALIZING;
   #refresh = false;
   readonly #end = new WorkerEnd();
+  readonly #resultLines = new ResultLines();
   #shownProgress = '';
   /** Why it cannot be started: a former one runs already, or its end came while nobody looked. */
   #notAgain: string | undefined;
@@ -74,10 +76,7 @@ export class Worker implements UnitKind {
 
   get ids(): UnitKind['ids'] { return { workerId: this.id, endpointId: this.endpointId }; }
   get state(): WorkerState { return this.#state; }
-
-  get log(): TimedLog {
-    return this.#unit.log;
-  }
+  get log(): TimedLog { return this.#unit.log; }
 
   /** It wants to be replaced before its next job. */
   get refresh(): boolean {
@@ -94,9 +93,7 @@ export class Worker implements UnitKind {
     return this.hasEnded ? this.#end.reason : this.#unit.progress || (this.http?.notReady ?? '');
   }
 
-  get exitCode(): number | undefined {
-    return this.#end.exitCode;
-  }
+  get exitCode(): number | undefined { return this.#end.exitCode; }
 
   /** Where its ports can be reached from this host. Undefined: it does not run. */
   get address(): string | undefined {
@@ -140,9 +137,7 @@ export class Worker implements UnitKind {
   }
 
   /** It has ended and left nothing. */
-  get over(): Promise<void> {
-    return this.#unit.over;
-  }
+  get over(): Promise<void> { return this.#unit.over; }
 
   /** Begins its life. */
   begin(): void {
@@ -211,9 +206,7 @@ export class Worker implements UnitKind {
   }
 
   // What its unit asks and tells.
-  get gpuUuids(): readonly string[] {
-    return this.spec.gpuUuids;
-  }
+  get gpuUuids(): readonly string[] { return this.spec.gpuUuids; }
 
   isBusy(): boolean {
     return this.http?.hasClients(this.#parts.clock.monotonicMs()) ?? this.#parts.isBusy(this.id);
@@ -229,7 +222,7 @@ export class Worker implements UnitKind {
     const { id: workerId, endpointId, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
     return this.#parts.launcher.worker({
-      workerId, endpointId, token, spec, httpVariables: http?.variables(), onOutput: (bytes) => this.log.write(bytes),
+      workerId, endpointId, token, spec, httpVariables: http?.variables(), onOutput: (bytes) => this.output(bytes),
     });
   }
 
@@ -253,6 +246,12 @@ export class Worker implements UnitKind {
     if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);
     if (to === WorkerState.DRAINING || to === WorkerState.FROZEN) listener.leaving(this);
+  }
+
+  output(bytes: Buffer): void {
+    this.log.write(bytes);
+    if (this.http) return;
+    for (const line of this.#resultLines.push(bytes)) this.#parts.listener.said(this, line);
   }
 
   ending(why: EndCause): void {

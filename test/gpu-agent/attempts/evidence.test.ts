@@ -44,10 +44,47 @@ t.test('a job that was never named is lost, and one that should stop has stopped
   t.match(stopped.outcomes(), [{ kind: OutcomeKind.STOPPED }]);
 });
 
-t.test('a take of a worker that says it holds nothing ends what it was given', async (t) => {
-  const { evidence, worker, outcomes } = await holding(t);
+t.test('a take of a worker that says it holds nothing ends what it was given, once its output had time to say why', async (t) => {
+  const { evidence, worker, clock, outcomes } = await holding(t);
   evidence.takes(worker, true);
+  t.same(outcomes(), []);
+  clock.pass(1_000);
   t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /asked for new jobs without having returned a result/ }]);
+});
+
+t.test('a job whose result the worker could not send has failed with the reason, and another attempt is not made', async (t) => {
+  const sent = { jobId: 'job', reason: 'Object of type bytes is not JSON serializable', over: false };
+  const over = { jobId: 'job', reason: undefined, over: true };
+  const failed = [{ kind: OutcomeKind.FAILED, error: /could not send .*: Object of type bytes is not JSON serializable/ }];
+  const told = await holding(t);
+  told.evidence.said(told.worker, sent);
+  t.same(told.outcomes(), [], 'it may have been a progress value');
+  told.evidence.said(told.worker, over);
+  t.match(told.outcomes(), failed);
+  const idle = await holding(t);
+  idle.evidence.takes(idle.worker, true);
+  idle.evidence.said(idle.worker, sent);
+  idle.clock.pass(1_000);
+  t.match(idle.outcomes(), failed, 'a take may be here before the output');
+  const unnamed = await holding(t);
+  unnamed.evidence.takes(unnamed.worker, false);
+  unnamed.evidence.said(unnamed.worker, sent);
+  unnamed.clock.pass(30_001);
+  unnamed.ping('another');
+  t.match(unnamed.outcomes(), failed);
+});
+
+t.test('what a worker says of other jobs, or of a request that failed, ends nothing', async (t) => {
+  const { evidence, worker, clock, outcomes } = await holding(t);
+  evidence.said(worker, { jobId: 'another', reason: 'made up', over: true });
+  evidence.said(worker, { jobId: 'job', reason: undefined, over: true });
+  evidence.said(worker, { jobId: 'job', reason: 'progress', over: false });
+  evidence.said(worker, { jobId: 'job', reason: '', over: false });
+  evidence.said(worker, { jobId: 'job', reason: undefined, over: true });
+  t.same(outcomes(), []);
+  evidence.takes(worker, true);
+  clock.pass(1_000);
+  t.match(outcomes(), [{ kind: OutcomeKind.LOST }], 'another attempt may reach the agent');
 });
 
 t.test('an SDK whose lists cannot be believed proves nothing by them', async (t) => {

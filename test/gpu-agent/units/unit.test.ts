@@ -43,7 +43,7 @@ function makeUnit(policy: Policy, {
       if (seen.launchFails) throw seen.launchFails;
       return { launch, executor };
     },
-    changed: () => undefined, ending: () => undefined, started: () => undefined, stopping: () => undefined,
+    changed: () => undefined, output: () => undefined, ending: () => undefined, started: () => undefined, stopping: () => undefined,
     exited: (exit) => { seen.exits.push(exit); },
     settleFiles: async (disk) => { seen.settled.push(disk); },
     remove: async () => { seen.removed += 1; },
