@@ -175,7 +175,8 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [KeyServiceService, rate.limit(keyHandlers(access, { ...stores, random }, onKeyChanged, lists))],
       [VolumeServiceService, rate.limit(volumeHandlers(access, { volumes: stores.volumes, random }, lists))],
       [RegistryAuthServiceService, rate.limit(registryAuthHandlers(access, {
-        registryAuths: stores.registryAuths, random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
+        registryAuths: stores.registryAuths, onChanged: context.onChanged, onDesired: context.onDesired, random,
+        seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
       }, lists))],
       [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
       [AuditServiceService, rate.limit(auditHandlers(access, stores.audit, logger))],

@@ -159,11 +159,21 @@ export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
   return DesiredState[row.desired];
 }
 
+/** Whose image it is, and how to log in to its registry. */
+type PulledRow = Pick<WorkerSpecRow, 'imageName' | 'registryAuthId' | 'credentialsSealed' | 'registryAuthName'>;
+
+/** Opens the credentials that an image is pulled with, under the name that their owner gave them. Undefined: it is pulled without. */
+export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCredentials | undefined {
+  const { imageName, registryAuthId, credentialsSealed, registryAuthName } = row;
+  if (imageName === '' || registryAuthId === null || credentialsSealed === null) return undefined;
+  const opened = open(registryAuthId, credentialsSealed);
+  return opened && { ...opened, name: registryAuthName ?? '' };
+}
+
 /** A worker for its agent. `open` opens the registry credentials. */
 export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, open: OpenCredentials): DesiredWorker {
   const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
-  const { imageName, networkVolumeId, registryAuthId, credentialsSealed } = spec;
-  const isPulled = imageName !== '' && registryAuthId !== null && credentialsSealed !== null;
+  const { imageName, networkVolumeId } = spec;
   return {
     workerId: row.id,
     endpointId: row.endpointId,
@@ -182,7 +192,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       initTimeoutSeconds: INIT_TIMEOUT_SECONDS,
       gpuTypeId: gpu ? sameCard(gpu.name) : '',
       volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH }],
-      registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
+      registryCredentials: credentialsOf(spec, open),
       vcpuCount: cpuSize(spec.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(spec.instanceId)?.memoryGb ?? 0,
       accountNumber: spec.accountNumber,

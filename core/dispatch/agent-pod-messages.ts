@@ -4,7 +4,7 @@ import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
 import { cpuSize } from '../domain/cpu-size.ts';
 import type { PodState as State } from '../domain/pod.ts';
 import type { DesiredPodRow, PodFacts, PodSpecRow } from '../store/pod-report-store.ts';
-import { ADDRESS_FORM, reasonOf } from './agent-messages.ts';
+import { ADDRESS_FORM, credentialsOf, reasonOf } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
 
 /** Where a network volume appears in a pod that names no place (docs/management.md#network-volumes). */
@@ -29,8 +29,7 @@ export function stillPod({ id, run, disk }: DesiredPodRow): DesiredPod {
 /** A pod for its agent, as its row says now. `open` opens the registry credentials. */
 export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
   if (row.desired === 'EXITED') return stillPod(row);
-  const { imageName, registryAuthId, credentialsSealed, networkVolumeId } = row;
-  const isPulled = imageName !== '' && registryAuthId !== null && credentialsSealed !== null;
+  const { imageName, networkVolumeId } = row;
   return {
     podId: row.id,
     running: true,
@@ -46,7 +45,7 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       gpuUuids: row.gpuUuids,
       gpuTypeId: row.gpuTypeId,
       volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH }],
-      registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
+      registryCredentials: credentialsOf(row, open),
       vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,
       imageDigest: row.imageDigest,

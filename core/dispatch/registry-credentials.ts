@@ -5,8 +5,8 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
 
 /** Seals the secrets of the registry auth with this id. */
-export function sealRegistryCredentials(sealer: Sealer, registryAuthId: string, credentials: RegistryCredentials): Buffer {
-  return sealer.seal(RegistryCredentials.encode(credentials).finish(), registryCredentialsIdentity(registryAuthId));
+export function sealRegistryCredentials(sealer: Sealer, registryAuthId: string, { username, password }: Omit<RegistryCredentials, 'name'>): Buffer {
+  return sealer.seal(RegistryCredentials.encode({ username, password, name: '' }).finish(), registryCredentialsIdentity(registryAuthId));
 }
 
 /** Opens them for an agent. Undefined when they do not open, which is logged: one account's secrets must not keep others' workers waiting. */

@@ -11,10 +11,12 @@ export interface EndedWorker {
   endedAt: Date;
 }
 
-/** Those of one endpoint with the same exit code and the same last line. */
+/** Those of one endpoint that ended in the same way. What each wrote last may differ. */
 export interface EndedGroup {
   count: number;
-  /** The last line of the reason. */
+  /** How they ended, in a sentence. */
+  sentence: string;
+  /** The last line that the latest wrote; the sentence, if it wrote none. */
   lastLine: string;
   /** The latest of them. */
   last: EndedWorker;
@@ -24,13 +26,18 @@ export interface EndedGroup {
 export function groupEnded(workers: readonly EndedWorker[]): EndedGroup[] {
   const groups = new Map<string, EndedGroup>();
   for (const worker of workers.toSorted((a, b) => b.endedAt.getTime() - a.endedAt.getTime())) {
-    const lastLine = lastLineOf(worker.reason);
-    const name = JSON.stringify([worker.endpointId, worker.exitCode, lastLine]);
+    const sentence = sentenceOf(worker.reason);
+    const name = JSON.stringify([worker.endpointId, worker.exitCode, sentence]);
     const group = groups.get(name);
     if (group) group.count += 1;
-    else groups.set(name, { count: 1, lastLine, last: worker });
+    else groups.set(name, { count: 1, sentence, lastLine: lastLineOf(worker.reason), last: worker });
   }
   return [...groups.values()];
+}
+
+/** What the agent said itself, without the lines that it quotes. */
+function sentenceOf(reason: string): string {
+  return reason.split('\n', 1)[0]!.replace(/ Its last lines:\s*$/, '').trim();
 }
 
 function lastLineOf(reason: string): string {

@@ -6,6 +6,7 @@ import { NO_WORKERS_TEXT } from './placement-refusal.ts';
 import type { DecisionNumbers, WorkerAction } from './scale-decision.ts';
 import type { ScaleLimit } from './scale-target.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
+import { closed } from './sentence.ts';
 import { AWAY_CHANGE, busyChange, CORDON_CHANGE, CRASH_CHANGE, machineChange, placeChange } from './what-would-change.ts';
 import type { WorkerHealth } from './worker.ts';
 
@@ -251,7 +252,7 @@ export function summarizeJob(job: ExplainedJob, endpointSummary: string, away = 
     }
     case 'COMPLETED': return `It is done, by attempt ${job.attempt}.${lost}`;
     case 'CANCELLED': return `It was cancelled.${lost}`;
-    case 'FAILED': case 'TIMED_OUT': return `It has ended: ${job.error.slice(0, ERROR_LENGTH_MAX) || 'it failed'}.${lost}`;
+    case 'FAILED': case 'TIMED_OUT': return `It has ended: ${closed(job.error.slice(0, ERROR_LENGTH_MAX).trimEnd() || 'it failed')}${lost}`;
   }
 }
 

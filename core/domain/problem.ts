@@ -3,6 +3,7 @@ import { queueLimits } from './explanation.ts';
 import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
 import type { ScaleLimit, ScaleLimitName } from './scale-target.ts';
+import { closed } from './sentence.ts';
 import { withChange } from './what-would-change.ts';
 
 /** Something that is wrong. */
@@ -180,8 +181,4 @@ function limitText(limit: ScaleLimit): string {
 /** A reason that stands alone. */
 function sentence(reason: string): string {
   return closed(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`);
-}
-
-function closed(text: string): string {
-  return text.endsWith('.') ? text : `${text}.`;
 }

@@ -15,11 +15,15 @@ export interface RegistryContext extends Pick<Stores, 'registryAuths'> {
   random: Random;
   /** Secrets as they are stored for the registry auth with this id. */
   seal(id: string, credentials: RegistryCredentials): Buffer;
+  /** Workers of these endpoints may be replaced: scaling must look again, here and on other replicas. */
+  onChanged(endpointIds: readonly string[]): void;
+  /** What these machines should run has changed. */
+  onDesired(machineIds: readonly string[]): void;
 }
 
 /** Stores credentials for a container registry. NAME_TAKEN: the account has credentials of this name. INVALID_REQUEST: a field is out of range. */
 export async function createRegistryAuth(
-  { registryAuths, random, seal }: RegistryContext, actor: Actor, name: string, credentials: RegistryCredentials,
+  { registryAuths, random, seal }: Omit<RegistryContext, 'onChanged' | 'onDesired'>, actor: Actor, name: string, credentials: RegistryCredentials,
 ): Promise<RegistryAuth> {
   checkName('name', name);
   checkRegistryCredentials(credentials);
@@ -41,16 +45,18 @@ export async function getRegistryAuth(
 }
 
 /**
- * Replaces username and password of credentials. Workers that run already keep what they were started with. NOT_FOUND, or INVALID_REQUEST: a field
- * is out of range.
+ * Replaces username and password of credentials. Workers that run already keep what they were started with; what could not start with those before is
+ * tried again at once. NOT_FOUND, or INVALID_REQUEST: a field is out of range.
  */
 export async function updateRegistryAuth(
-  { registryAuths, seal }: Omit<RegistryContext, 'random'>, actor: Actor, id: string, credentials: RegistryCredentials,
+  { registryAuths, seal, onChanged, onDesired }: Omit<RegistryContext, 'random'>, actor: Actor, id: string, credentials: RegistryCredentials,
 ): Promise<RegistryAuth> {
   checkRegistryCredentials(credentials);
   const updated = await registryAuths.update(id, actor, seal(id, credentials));
   if (!updated) throw registryAuthNotFound(id);
-  return updated;
+  onChanged(updated.endpointIds);
+  onDesired(updated.machineIds);
+  return updated.auth;
 }
 
 /** Deletes credentials for a container registry. NOT_FOUND, or IN_USE: templates or pods use them; the text names these. */

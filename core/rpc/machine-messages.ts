@@ -60,9 +60,9 @@ function stretchToMessage({ begin, end }: Stretch): WorkerStretch {
 }
 
 /** Workers that ended without being told to. */
-export function endedToMessage({ count, lastLine, last }: EndedGroup): EndedWorkers {
+export function endedToMessage({ count, sentence, lastLine, last }: EndedGroup): EndedWorkers {
   return {
     endpointId: last.endpointId, endpointName: last.endpointName, count, exitCode: last.exitCode ?? undefined, lastLine,
-    lastEndTime: last.endedAt, lastWorkerId: last.id, reason: last.reason,
+    lastEndTime: last.endedAt, lastWorkerId: last.id, reason: last.reason, sentence,
   };
 }

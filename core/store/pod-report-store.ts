@@ -52,6 +52,8 @@ export interface PodSpecRow extends DesiredPodRow {
   registryAuthId: string | null;
   /** Sealed; null: none. */
   credentialsSealed: Buffer | null;
+  /** What their owner calls them. */
+  registryAuthName: string | null;
 }
 
 export class PodReportStore {
@@ -103,7 +105,7 @@ export class PodReportStore {
         a.public_key AS "publicKey", a.number AS "accountNumber",
         p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
         p.container_disk_gb AS "containerDiskGb", p.volume_gb AS "volumeGb", p.volume_mount_path AS "volumeMountPath", p.ports,
-        p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
+        p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
       WHERE p.id = ANY(${[...podIds]})`;
     return rows.map(({ env, envSealed, templateEnvSealed, ...row }) => ({

@@ -6,7 +6,7 @@ import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/permission.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
 import { recordChange } from './audit-rows.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -18,6 +18,15 @@ export interface RegistryAuthUsers {
 
 /** What became of a deletion. */
 export type RegistryAuthRemoval = { removed: true } | { removed: false; usedBy: RegistryAuthUsers };
+
+/** Replaced secrets, and who has waited for others. */
+export interface RegistryAuthUpdate {
+  auth: RegistryAuth;
+  /** Endpoints whose crashed workers may be replaced at once. */
+  endpointIds: string[];
+  /** Machines whose pods begin a new run. */
+  machineIds: string[];
+}
 
 const USERS_NAMED_MAX = 10;
 /** Everything but the secrets. */
@@ -55,12 +64,13 @@ export class RegistryAuthStore {
     return readPage(this.#database, listed, page, (ids) => this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)));
   }
 
-  /** Replaces the secrets. Undefined: there are none in this account. */
-  async update(id: string, actor: Actor, credentialsSealed: Buffer): Promise<RegistryAuth | undefined> {
+  /** Replaces the secrets, and ends the pauses of what could not start with those before. Undefined: there are none in this account. */
+  async update(id: string, actor: Actor, credentialsSealed: Buffer): Promise<RegistryAuthUpdate | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.update(registryAuth).set({ credentialsSealed }).where(own(id, actor.accountId)).returning(SHOWN);
-      if (row) await recordChange(tx, { ...actor, action: 'UpdateRegistryAuth', subjectId: id, fields: ['username', 'password'] });
-      return row;
+      const [auth] = await tx.update(registryAuth).set({ credentialsSealed }).where(own(id, actor.accountId)).returning(SHOWN);
+      if (!auth) return undefined;
+      await recordChange(tx, { ...actor, action: 'UpdateRegistryAuth', subjectId: id, fields: ['username', 'password'] });
+      return { auth, ...await endPauses(tx, id) };
     });
   }
 
@@ -82,6 +92,21 @@ export class RegistryAuthStore {
       return { removed: true };
     });
   }
+}
+
+/** Crashed workers of endpoints that name the credentials may be replaced now, as a first try; failed pods begin anew, with a spec that is read anew. */
+async function endPauses(tx: Transaction, id: string): Promise<Pick<RegistryAuthUpdate, 'endpointIds' | 'machineIds'>> {
+  const workers = await tx.execute<{ endpoint_id: string }>(sql`
+    UPDATE worker w SET retry_at = now(), failures = 0
+    FROM (SELECT w.id FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id
+      WHERE t.registry_auth_id = ${id} AND t.account_id = e.account_id AND w.state = 'UNHEALTHY' AND w.retry_at > now()
+      ORDER BY w.id FOR NO KEY UPDATE OF w) l
+    WHERE w.id = l.id RETURNING w.endpoint_id`);
+  const pods = await tx.execute<{ machine_id: string }>(sql`
+    UPDATE pod p SET run = run + 1, state = 'STARTING', status_text = '', exit_code = NULL, last_started_at = now(), state_changed_at = now()
+    FROM (SELECT id FROM pod WHERE registry_auth_id = ${id} AND desired = 'RUNNING' AND state = 'FAILED' ORDER BY id FOR UPDATE) l
+    WHERE p.id = l.id RETURNING p.machine_id`);
+  return { endpointIds: [...new Set(workers.map((row) => row.endpoint_id))], machineIds: [...new Set(pods.map((row) => row.machine_id))] };
 }
 
 function own(id: string, accountId: string) {

@@ -72,6 +72,8 @@ export interface WorkerSpecRow {
   /** The template's registry credentials; null: none, or those of another account, whose public template it is. */
   registryAuthId: string | null;
   credentialsSealed: Buffer | null;
+  /** What their owner calls them. */
+  registryAuthName: string | null;
 }
 
 /** Where the environment of a worker lies. */
@@ -192,7 +194,7 @@ export class WorkerStore {
         w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(e.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
-        r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
+        r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id JOIN machine m ON m.id = w.machine_id
         CROSS JOIN LATERAL (
           SELECT g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed, g.container_disk_gb, g.ports

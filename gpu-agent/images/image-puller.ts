@@ -43,6 +43,8 @@ export type OnPull = (result: 'pulled' | 'failed' | 'abandoned', tookMs: number)
 /** Tries of a pull whose failure may pass. */
 const TRIES_MAX = 6;
 const PAUSE: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
+/** Images that are remembered as unfinished. */
+const UNFINISHED_MAX = 100;
 /** Least time between two lines about a pull, in milliseconds. */
 const NEWS_MS = 1_000;
 
@@ -58,6 +60,8 @@ export class ImagePuller {
   readonly #options: PullerOptions;
   /** By image and credentials: nobody profits from what another may pull. */
   readonly #pulls = new Map<string, SharedPull>();
+  /** Images of which something came that is not whole: engines keep little or nothing of it, so that the next pull begins anew. */
+  readonly #unfinished = new Set<string>();
 
   constructor(options: PullerOptions) {
     this.#options = options;
@@ -141,9 +145,11 @@ export class ImagePuller {
   async #tryPull(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<StoredImage> {
     const { store, architecture, clock, random, pause = PAUSE, triesMax = TRIES_MAX } = this.#options;
     const { signal } = shared.abort;
-    const failureOf = (error: unknown): ReturnType<typeof pullFailure> => pullFailure(wanted.name, name.registry, (error as Error).message);
+    const failureOf = (error: unknown): ReturnType<typeof pullFailure> => pullFailure({
+      name: wanted.name, registry: name.registry, words: (error as Error).message, credentials: wanted.credentials,
+    });
     try {
-      await retry(() => store.pull(name, wanted.credentials, this.#news(wanted.name, shared), signal), {
+      await retry(() => store.pull(name, wanted.credentials, this.#news(wanted.name, fullName(name), shared), signal), {
         clock, random, pause, triesMax, signal,
         mayHelp: (error) => failureOf(error).mayPass,
         onFailure: (error, failures) => {
@@ -155,6 +161,7 @@ export class ImagePuller {
       signal.throwIfAborted();
       throw failureOf(error).error;
     }
+    this.#unfinished.delete(fullName(name));
     const image = await store.find(fullName(name));
     if (!image) throw new PrepareError('NOT_FOUND', `${wanted.name} was pulled and is gone again: something removes images from this machine`);
     if (image.architecture !== '' && architecture !== '' && image.architecture !== architecture) {
@@ -164,13 +171,21 @@ export class ImagePuller {
     return image;
   }
 
+  #noteUnfinished(full: string): void {
+    if (this.#unfinished.has(full)) return;
+    this.#unfinished.add(full);
+    const [oldest] = this.#unfinished;
+    if (this.#unfinished.size > UNFINISHED_MAX) this.#unfinished.delete(oldest!);
+  }
+
   /** A line whenever there is news, at most one per second. */
-  #news(name: string, shared: SharedPull): (event: Parameters<PullProgress['take']>[0]) => void {
+  #news(name: string, full: string, shared: SharedPull): (event: Parameters<PullProgress['take']>[0]) => void {
     const { clock } = this.#options;
-    const state = new PullProgress(name);
+    const state = new PullProgress(name, this.#unfinished.has(full));
     let toldAtMs = -Infinity;
     return (event) => {
       state.take(event);
+      if (state.hasBytes) this.#noteUnfinished(full);
       if (clock.monotonicMs() - toldAtMs < NEWS_MS || state.text() === shared.text) return;
       toldAtMs = clock.monotonicMs();
       tell(shared, state.text());

@@ -48,7 +48,7 @@ export class ImageStore {
 
   /** Resolves once all of it is here. Rejects with the engine's words, or the signal's reason. */
   async pull(name: ImageName, credentials: ImageCredentials | undefined, onEvent: (event: PullEvent) => void, signal: AbortSignal): Promise<void> {
-    const auth = credentials && { ...credentials, serveraddress: name.registry };
+    const auth = credentials && { username: credentials.username, password: credentials.password, serveraddress: name.registry };
     const stream = await this.#openPull(name, auth, signal);
     let failure = '';
     try {

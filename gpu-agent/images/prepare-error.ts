@@ -4,6 +4,8 @@
 export interface ImageCredentials {
   username: string;
   password: string;
+  /** What their owner calls them; empty or absent: not known. */
+  name?: string;
 }
 
 /** Why a unit cannot be prepared. */

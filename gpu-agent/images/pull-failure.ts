@@ -1,14 +1,20 @@
 /** What an engine's words about a failed pull mean for the image's owner, and whether it may pass. Pure. */
 import { PrepareError } from './prepare-error.ts';
-import type { PrepareFailure } from './prepare-error.ts';
+import type { ImageCredentials, PrepareFailure } from './prepare-error.ts';
 
 interface Meaning {
   pattern: RegExp;
   failure: PrepareFailure;
   /** Another try may help. */
   mayPass: boolean;
-  sentence(name: string, registry: string): string;
+  /** `login`: with which credentials; empty: none were named. */
+  sentence(name: string, registry: string, login: string): string;
 }
+
+/** Most of an engine's words that are told, in characters. */
+const WORDS_MAX = 300;
+/** Longest part of a user name that is shown, in characters. */
+const USERNAME_SHOWN_MAX = 64;
 
 /** The first row that matches counts. Docker Hub answers `denied` for what does not exist, too. */
 const MEANINGS: Meaning[] = [
@@ -31,16 +37,23 @@ const MEANINGS: Meaning[] = [
     sentence: (name, registry) => `${registry} has no image ${name}: check its name and tag`,
   },
   {
-    pattern: /unauthorized|denied|authentication required|forbidden|invalid username\/password|no basic auth|incorrect username|status[^\d]{0,12}40[13]/i,
+    pattern: /denied|forbidden|status[^\d]{0,12}403/i, failure: 'NO_ACCESS', mayPass: false,
+    sentence: (name, registry, login) => (login === '' ? noAccess(name, registry)
+      : `${registry} gives ${login} no access to ${name}, or it does not exist: name registry credentials that may pull it`),
+  },
+  {
+    pattern: /unauthorized|authentication required|invalid username\/password|no basic auth|incorrect username|status[^\d]{0,12}401/i,
     failure: 'NO_ACCESS', mayPass: false,
-    sentence: (name, registry) => `${registry} gives no access to ${name}, or it does not exist: name registry credentials that may pull it`,
+    sentence: (name, registry, login) => (login === '' ? noAccess(name, registry)
+      : `${registry} refused ${login} for ${name}: correct their username and password, or name others`),
   },
   {
     pattern: /invalid reference|short-name|must be lowercase/i, failure: 'REFUSED', mayPass: false,
     sentence: (name) => `the container engine cannot read the name ${name}: write it like registry/path:tag`,
   },
   {
-    pattern: /x509|server gave HTTP response|tls: (failed|bad|unknown|unrecognized)/i, failure: 'UNREACHABLE', mayPass: false,
+    pattern: /x509|server gave HTTP response|first record does not look like a TLS handshake|tls: (failed|bad|unknown|unrecognized)/i,
+    failure: 'UNREACHABLE', mayPass: false,
     sentence: (name, registry) => `the machine's container engine does not trust the TLS of ${registry}, so it cannot pull ${name}: ask its operator`,
   },
   {
@@ -53,13 +66,30 @@ const MEANINGS: Meaning[] = [
   },
 ];
 
-/** What to tell the owner of `name`. The engine's own words are part of it where they say more; they never hold credentials. */
-export function pullFailure(name: string, registry: string, words: string): { error: PrepareError; mayPass: boolean } {
+/** A pull that failed, and what the engine said. */
+export interface FailedPull {
+  name: string;
+  registry: string;
+  words: string;
+  /** With which it was tried. Absent: with none. */
+  credentials?: ImageCredentials | undefined;
+}
+
+/** Says it to the owner of the image. The engine's own words are part of it where they say more; they never hold passwords. */
+export function pullFailure({ name, registry, words, credentials }: FailedPull): { error: PrepareError; mayPass: boolean } {
   const meaning = MEANINGS.find(({ pattern }) => pattern.test(withoutName(withoutFrame(words), name)));
   if (!meaning) return { error: new PrepareError('REFUSED', `${name} could not be pulled: ${lastWords(words)}`), mayPass: false };
-  const sentence = meaning.sentence(name, registry);
+  const sentence = meaning.sentence(name, registry, credentials ? loginText(credentials) : '');
   const more = meaning.failure === 'UNREACHABLE' ? `: ${lastWords(words)}` : '';
   return { error: new PrepareError(meaning.failure, `${sentence}${more}`), mayPass: meaning.mayPass };
+}
+
+function noAccess(name: string, registry: string): string {
+  return `${registry} gives no access to ${name}, or it does not exist: name registry credentials that may pull it`;
+}
+
+function loginText({ name = '', username }: ImageCredentials): string {
+  return `the registry credentials ${name === '' ? '' : `${name} `}(user ${username.slice(0, USERNAME_SHOWN_MAX)})`;
 }
 
 /** A name such as `lab/denied:404` must not be taken for an answer. */
@@ -72,7 +102,7 @@ function withoutName(words: string, name: string): string {
 /** The end of what an engine said: causes stand last. */
 function lastWords(words: string): string {
   const line = withoutFrame(words);
-  return line.length <= 300 ? line : `… ${line.slice(-300)}`;
+  return line.length <= WORDS_MAX ? line : `… ${line.slice(line.indexOf(' ', line.length - WORDS_MAX) + 1)}`;
 }
 
 /** What the library puts in front of an engine's words. */

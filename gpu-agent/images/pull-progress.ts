@@ -20,12 +20,17 @@ const ARRIVED = /^(Download complete|Verifying Checksum|Extracting|Pull complete
 
 /** One pull. */
 export class PullProgress {
-  readonly #name: string;
+  readonly #pulling: string;
   readonly #layers = new Map<string, Layer>();
 
-  /** `name` as its owner wrote it. */
-  constructor(name: string) {
-    this.#name = name;
+  /** `name` as its owner wrote it. `again`: an earlier pull of it did not come to its end. */
+  constructor(name: string, again = false) {
+    this.#pulling = `pulling ${name}${again ? ' again, from the beginning' : ''}`;
+  }
+
+  /** Some of a layer has come. */
+  get hasBytes(): boolean {
+    return this.#layers.values().some(({ doneBytes }) => doneBytes > 0);
   }
 
   take(event: PullEvent): void {
@@ -47,13 +52,13 @@ export class PullProgress {
     const total = layers.reduce((sum, layer) => sum + layer.totalBytes, 0);
     const done = layers.reduce((sum, layer) => sum + layer.doneBytes, 0);
     const arrived = layers.filter((layer) => layer.done).length;
-    if (layers.length === 0) return `pulling ${this.#name}`;
-    if (total === 0) return `pulling ${this.#name}: ${arrived} of ${layers.length} layers`;
+    if (layers.length === 0) return this.#pulling;
+    if (total === 0) return `${this.#pulling}: ${arrived} of ${layers.length} layers`;
     // Sizes of layers become known as their turn comes: until all are, the total would only mislead.
     if (layers.some((layer) => !layer.done && layer.totalBytes === 0)) {
-      return `pulling ${this.#name}: ${arrived} of ${layers.length} layers, ${sizeText(done)}`;
+      return `${this.#pulling}: ${arrived} of ${layers.length} layers, ${sizeText(done)}`;
     }
-    return `pulling ${this.#name}: ${Math.floor(done / total * 100)} % of ${sizeText(total)}`;
+    return `${this.#pulling}: ${Math.floor(done / total * 100)} % of ${sizeText(total)}`;
   }
 }
 

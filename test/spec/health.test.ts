@@ -31,7 +31,7 @@ async function inRest({ id }: EndpointJobs): Promise<Told> {
 }
 
 async function inGraphql({ id }: EndpointJobs): Promise<Told> {
-  const query = `{ endpoint(id: "${id}") { throttledReason endedWorkers { count exitCode lastLine lastEndedAt lastWorkerId } } }`;
+  const query = `{ endpoint(id: "${id}") { throttledReason endedWorkers { count exitCode reason lastLine lastEndedAt lastWorkerId } } }`;
   const { json } = await system.request('POST', '/graphql', { query });
   return (json as unknown as { data: { endpoint: Told } }).data.endpoint;
 }
@@ -93,11 +93,12 @@ t.test('jobs.failed counts a job whose attempts were lost too often; its error n
   const record = await jobs.reached(await jobs.run({ mode: 'exit', code: 9 }), 'FAILED', 20_000);
   t.match(record, { retries: 1, error: /9/ });
   await counts(t, jobs, { jobs: { ...NO_JOBS, retried: 1, failed: 1 } }, 'one attempt put back, one failed job');
-  const ended = { count: 2, exitCode: 9, lastLine: 'The worker ended with exit code 9.', lastEndedAt: /^2/, lastWorkerId: /^\w{14}$/ };
+  const how = 'The worker ended with exit code 9.';
+  const ended = { count: 2, exitCode: 9, reason: how, lastLine: how, lastEndedAt: /^2/, lastWorkerId: /^\w{14}$/ };
   await waitFor('both workers to be replaced', async () => (await inRest(jobs)).endedWorkers?.[0]?.count === 2);
   t.match((await inRest(jobs)).endedWorkers, [ended], 'REST says why its workers ended');
   t.match((await inGraphql(jobs)).endedWorkers, [ended], 'so does GraphQL');
-  t.match((await cli.run('workers', jobs.id)).stdout, /Ended:\n.*: 2 × exited with code 9: The worker ended with exit code 9\. \(last \w{14}, /);
+  t.match((await cli.run('workers', jobs.id)).stdout, /Ended:\n.*: 2 × The worker ended with exit code 9\. \(last \w{14}, /);
 });
 
 t.test('workers.unhealthy counts workers that crash, jobs stay queued', async (t) => {

@@ -137,10 +137,10 @@ async function endpointsOf(cli: Cli, named: string | undefined): Promise<Endpoin
   return [endpoint!];
 }
 
-/** `ocr: 12 × exited with code 1: KeyError: 'model' (last x4kq0c2m9w1zpd, 3 min ago)`. */
-function endedText({ endpointName, count, exitCode, lastLine, lastWorkerId, lastEndTime }: EndedWorkers, nowMs: number): string {
-  const how = exitCode === undefined ? 'ended' : `exited with code ${exitCode}`;
-  return printable(`${endpointName}: ${count} × ${how}: ${lastLine} (last ${lastWorkerId}, ${ago(lastEndTime, nowMs)})`);
+/** `ocr: 12 × The worker ended with exit code 1. KeyError: 'model' (last x4kq0c2m9w1zpd, 3 min ago)`. */
+function endedText({ endpointName, count, sentence, lastLine, lastWorkerId, lastEndTime }: EndedWorkers, nowMs: number): string {
+  const last = lastLine === sentence ? '' : ` ${lastLine}`;
+  return printable(`${endpointName}: ${count} × ${sentence}${last} (last ${lastWorkerId}, ${ago(lastEndTime, nowMs)})`);
 }
 
 /** `x4kq0c2m9w1zpd crashed 3 min ago, version 2`. */

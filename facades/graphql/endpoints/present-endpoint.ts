@@ -38,8 +38,8 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
   };
 }
 
-/** Workers that ended without being told to, with the same exit code and the same last line. */
-export function presentEndedWorkers({ count, exitCode, lastLine, lastEndTime, lastWorkerId }: CoreMessage<EndedWorkers>) {
+/** Workers that ended without being told to, in the same way. */
+export function presentEndedWorkers({ count, exitCode, sentence, lastLine, lastEndTime, lastWorkerId }: CoreMessage<EndedWorkers>) {
   const last = { lastEndedAt: timeTextOf(lastEndTime), lastWorkerId: lastWorkerId ?? '' };
-  return { count: numberOf(count), exitCode: exitCode ?? null, lastLine: lastLine ?? '', ...last };
+  return { count: numberOf(count), exitCode: exitCode ?? null, reason: sentence ?? '', lastLine: lastLine ?? '', ...last };
 }

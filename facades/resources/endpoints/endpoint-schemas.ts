@@ -42,9 +42,10 @@ export type EndpointUpdateInput = RestBody<typeof ENDPOINT> & SizeInput & { minC
 
 /** Workers that have ended, as they are answered. */
 const EndedWorkersRecord = Type.Object({
-  count: Type.Integer({ description: 'How many ended with this exit code and this last line.' }),
+  count: Type.Integer({ description: 'How many ended like this.' }),
   exitCode: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: a signal ended them, or they are lost.' }),
-  lastLine: Type.String({ description: 'The last line that each wrote, or why it is lost.' }),
+  reason: Type.String({ description: 'How they ended, in a sentence.' }),
+  lastLine: Type.String({ description: 'The last line that the latest wrote, or the sentence.' }),
   lastEndedAt: Type.Union([Type.String(), Type.Null()], { description: 'When the latest of them ended, ISO 8601.' }),
   lastWorkerId: Type.String({ description: 'The latest of them.' }),
 }, { description: 'Workers that ended without being told to.' });

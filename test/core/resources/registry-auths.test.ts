@@ -2,10 +2,14 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
 
@@ -102,4 +106,36 @@ t.test('nothing of the secrets is in the database or in the log', async (t) => {
   }
   t.ok(lines.some((line) => line.includes('createRegistryAuth') || line.includes('CreateRegistryAuth')), 'calls are logged');
   for (const secret of [USERNAME, PASSWORD]) t.notOk(lines.some((line) => line.includes(secret)), 'without secrets');
+});
+
+t.test('corrected ones end the pauses of what could not start with those before', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ startWorkers: false });
+  const { id } = await create(core);
+  const fields = { imageName: 'registry.example/me/worker:1', startCommand: [], registryAuthId: id };
+  const templateId = await core.createTemplate(fields);
+  const endpointId = await core.createEndpoint({ templateId, workersMin: 1, workersMax: 1 });
+  const tried = () => agent.desired.filter((worker) => worker.endpointId === endpointId);
+  const first = await waitFor('a worker', () => tried()[0]);
+  t.match(first.spec?.registryCredentials, { username: USERNAME, password: PASSWORD, name: 'hub' });
+  agent.send({ workers: [{ workerId: first.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'refused' }] });
+  const stored = async () => (await core.sql<{ state: string }[]>`SELECT state FROM worker WHERE id = ${first.workerId}`)[0]!;
+  await waitFor('its crash', async () => (await stored()).state === 'UNHEALTHY');
+  await core.sql`UPDATE worker SET failures = 9, retry_at = now() + interval '1 h' WHERE id = ${first.workerId}`;
+
+  const pods = podCalls(core.clients, core.key);
+  const pod = await pods.create({ computeType: 'CPU', imageName: fields.imageName, registryAuthId: id });
+  const started = async (run: number) => waitFor(`run ${run} of the pod`, () => agent.desiredPods.find((one) => one.podId === pod.id && one.run === run));
+  await started(1);
+  agent.send({ pods: [{ podId: pod.id, run: 1, state: PodState.FAILED, reason: 'refused' }] });
+  await pods.reach(pod.id, 'FAILED');
+
+  await update(core, id);
+  const corrected = { username: 'tintin', password: 'snowy', name: 'hub' };
+  const next = await waitFor('its successor', () => tried().find(({ workerId }) => workerId !== first.workerId));
+  t.match(next.spec?.registryCredentials, corrected);
+  t.match(await core.sql`SELECT failures FROM worker WHERE id = ${next.workerId}`, [{ failures: 0 }], 'as a first try');
+  t.match((await started(2)).spec?.registryCredentials, corrected);
+  await update(core, id, { password: 'again' });
+  t.match(await core.sql`SELECT run FROM pod WHERE id = ${pod.id}`, [{ run: 2 }], 'one that has not failed goes on');
 });

@@ -135,7 +135,8 @@ t.test('a crash: at once, then with growing pauses; the row says why; a finished
   const [second] = await waitFor('a new worker', () => (agent.desired.length === 1 && idsOf(agent)[0] !== first ? idsOf(agent) : undefined));
   const lists = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
   t.same(lists.workers.map(({ id }) => id), [second], 'what has ended is no worker');
-  t.match(lists.ended, [{ endpointId, count: 1, exitCode: 3, lastLine: 'boom', lastWorkerId: first, reason: 'boom', lastEndTime: Date }], 'but told');
+  const words = { sentence: 'boom', lastLine: 'boom', reason: 'boom' };
+  t.match(lists.ended, [{ endpointId, count: 1, exitCode: 3, ...words, lastWorkerId: first, lastEndTime: Date }], 'but told');
   await core.ready(endpointId);
   const [before] = await core.sql`SELECT now()::text AS crash`;
   crash(second!);

@@ -58,11 +58,11 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
 
   await t.test('what cannot be pulled is said', async (t) => {
     await forget();
-    const stranger = { username: 'alice', password: 'wrong' };
+    const stranger = { username: 'alice', password: 'wrong', name: 'mine' };
     const refusal = await fails(wanted(name, { credentials: undefined }));
     t.match(refusal, { failure: 'NO_ACCESS', message: /gives no access to .*lab\/worker:1.*registry credentials/ });
     const refused = await fails(wanted(name, { credentials: stranger }));
-    t.match(refused, { failure: 'NO_ACCESS' });
+    t.match(refused, { failure: 'NO_ACCESS', message: /refused the registry credentials mine \(user alice\) for .*lab\/worker:1/ });
     t.notMatch(refused.message, stranger.password);
     t.match(await fails(wanted(`${registry.address}/lab/none:2`)), { failure: 'NOT_FOUND', message: /has no image .*lab\/none:2: check its name/ });
     t.match(await fails(wanted('Not A Name')), { failure: 'REFUSED', message: /cannot be the name of an image/ });

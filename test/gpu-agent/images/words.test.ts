@@ -1,6 +1,7 @@
 /** Names of images, the words about a pull, and what an engine's words mean. */
 import t from 'tap';
 import { fullName, parseImageName } from '../../../gpu-agent/images/image-name.ts';
+import { endReason } from '../../../gpu-agent/launch/end-reason.ts';
 import { pullFailure } from '../../../gpu-agent/images/pull-failure.ts';
 import { PullProgress, sizeText } from '../../../gpu-agent/images/pull-progress.ts';
 
@@ -56,12 +57,42 @@ t.test('what engines say', async (t) => {
     ['Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host', 'UNREACHABLE', true],
     ['net/http: TLS handshake timeout', 'UNREACHABLE', true],
     ['unexpected EOF', 'UNREACHABLE', true],
+    ['pinging container registry q.io: Get "https://q.io/v2/": tls: first record does not look like a TLS handshake', 'UNREACHABLE', false],
     ['something nobody heard of', 'REFUSED', false],
   ];
   for (const [words, failure, mayPass] of rows) {
-    const found = pullFailure('x/y:1', 'q.io', words);
+    const found = pullFailure({ name: 'x/y:1', registry: 'q.io', words });
     t.same([found.error.failure, found.mayPass], [failure, mayPass], words);
     t.match(found.error.message, 'x/y:1');
   }
-  t.equal(pullFailure('lab/denied:404', 'q.io', 'reading manifest 404 in lab/denied: i/o timeout').mayPass, true, 'a name is no answer');
+  const named = { name: 'lab/denied:404', registry: 'q.io', words: 'reading manifest 404 in lab/denied: i/o timeout' };
+  t.equal(pullFailure(named).mayPass, true, 'a name is no answer');
+});
+
+t.test('a refusal names the credentials that were refused', async (t) => {
+  const said = (words: string, credentials?: { username: string; password: string; name?: string }): string => (
+    pullFailure({ name: 'x/y:1', registry: 'q.io', words, credentials }).error.message);
+  const mine = { username: 'me', password: 's3cret-pass', name: 'hub' };
+  const wrong = 'unable to retrieve auth token: invalid username/password: unauthorized: authentication required';
+  t.equal(said(wrong, mine), 'q.io refused the registry credentials hub (user me) for x/y:1: correct their username and password, or name others');
+  t.match(said(wrong, { ...mine, name: '' }), /^q\.io refused the registry credentials \(user me\) for x\/y:1/, 'of a core that does not say their name');
+  const denied = 'denied: requested access to the resource is denied';
+  t.match(said(denied, mine), /^q\.io gives the registry credentials hub \(user me\) no access to x\/y:1, or it does/);
+  t.equal(said(wrong), 'q.io gives no access to x/y:1, or it does not exist: name registry credentials that may pull it');
+  t.notMatch([wrong, 'denied'].map((words) => said(words, mine)).join(), mine.password);
+});
+
+t.test('what an engine says at length is cut between words', async (t) => {
+  const words = `${'word '.repeat(100)}and its end`;
+  const { message } = pullFailure({ name: 'x/y:1', registry: 'q.io', words }).error;
+  t.match(message, /^x\/y:1 could not be pulled: … word .* and its end$/);
+  const exit = { code: undefined, signal: undefined, failure: 'handshake '.repeat(100) };
+  t.match(endReason(exit, '', Buffer.alloc(0)), /^The worker could not be started: (handshake )+…\.$/);
+});
+
+t.test('a pull that begins anew says so', async (t) => {
+  const progress = new PullProgress('a/b:1', true);
+  t.equal(progress.text(), 'pulling a/b:1 again, from the beginning');
+  progress.take({ status: 'Downloading', id: 'a', progressDetail: { current: 1, total: 100 } });
+  t.equal(progress.text(), 'pulling a/b:1 again, from the beginning: 1 % of 100 B');
 });

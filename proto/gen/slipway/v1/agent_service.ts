@@ -536,6 +536,8 @@ export interface RegistryCredentials {
   username: string;
   /** Password or token. */
   password: string;
+  /** What their owner calls them, to name them where a registry refuses them. Empty: not known. */
+  name: string;
 }
 
 /** A job to run. */
@@ -3287,7 +3289,7 @@ export const VolumeMount: MessageFns<VolumeMount> = {
 };
 
 function createBaseRegistryCredentials(): RegistryCredentials {
-  return { username: "", password: "" };
+  return { username: "", password: "", name: "" };
 }
 
 export const RegistryCredentials: MessageFns<RegistryCredentials> = {
@@ -3297,6 +3299,9 @@ export const RegistryCredentials: MessageFns<RegistryCredentials> = {
     }
     if (message.password !== "") {
       writer.uint32(18).string(message.password);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
     }
     return writer;
   },
@@ -3330,6 +3335,14 @@ export const RegistryCredentials: MessageFns<RegistryCredentials> = {
             message.password = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3349,6 +3362,7 @@ export const RegistryCredentials: MessageFns<RegistryCredentials> = {
     const message = createBaseRegistryCredentials();
     message.username = object.username ?? "";
     message.password = object.password ?? "";
+    message.name = object.name ?? "";
     return message;
   },
 };

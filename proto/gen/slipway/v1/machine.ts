@@ -252,8 +252,8 @@ export interface WorkerStretch {
 }
 
 /**
- * Workers of one endpoint that ended without being told to, with the same exit code and the same last line. They are kept for a day, at
- * most 20 an endpoint.
+ * Workers of one endpoint that ended without being told to, in the same way: with the same exit code and the same sentence in their reasons. They are
+ * kept for a day, at most 20 an endpoint.
  */
 export interface EndedWorkers {
   /** Whose they were. */
@@ -266,7 +266,7 @@ export interface EndedWorkers {
   exitCode?:
     | number
     | undefined;
-  /** The last line of what each wrote, or why it is lost. */
+  /** The last line of what the latest wrote, or the sentence where it wrote nothing. */
   lastLine: string;
   /** When the latest of them ended. */
   lastEndTime:
@@ -274,8 +274,10 @@ export interface EndedWorkers {
     | undefined;
   /** The latest of them, whose log may still be read. */
   lastWorkerId: string;
-  /** What is known of the latest: its exit code and its last lines. */
+  /** What is known of the latest: the sentence and its last lines. */
   reason: string;
+  /** How they ended, for people. */
+  sentence: string;
 }
 
 function createBaseContainerEngine(): ContainerEngine {
@@ -1305,6 +1307,7 @@ function createBaseEndedWorkers(): EndedWorkers {
     lastEndTime: undefined,
     lastWorkerId: "",
     reason: "",
+    sentence: "",
   };
 }
 
@@ -1333,6 +1336,9 @@ export const EndedWorkers: MessageFns<EndedWorkers> = {
     }
     if (message.reason !== "") {
       writer.uint32(66).string(message.reason);
+    }
+    if (message.sentence !== "") {
+      writer.uint32(74).string(message.sentence);
     }
     return writer;
   },
@@ -1414,6 +1420,14 @@ export const EndedWorkers: MessageFns<EndedWorkers> = {
             message.reason = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.sentence = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1439,6 +1453,7 @@ export const EndedWorkers: MessageFns<EndedWorkers> = {
     message.lastEndTime = object.lastEndTime ?? undefined;
     message.lastWorkerId = object.lastWorkerId ?? "";
     message.reason = object.reason ?? "";
+    message.sentence = object.sentence ?? "";
     return message;
   },
 };

@@ -35,7 +35,7 @@ export function Workers({ view, ...place }: WorkersShown) {
         <Panel title="Workers that ended by themselves" aside="of the last day">
           <ul className="problems">
             {ended.map(({ count, exitCode, lastLine, lastEndedMs, lastWorkerId, reason, endpointName = '' }) => (
-              <li key={`${endpointName} ${exitCode} ${lastLine}`}>
+              <li key={lastWorkerId}>
                 <Badge word={`${count} ×`} tone="bad" /> {endpointName !== '' && `of ${endpointName}, `}
                 {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}{' '}
                 <LogButton id={lastWorkerId} text={count === 1 ? 'Log' : 'Log of the last'} />
