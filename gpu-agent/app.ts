@@ -38,6 +38,7 @@ import { Lease } from './session/lease.ts';
 import { TunnelKeeper } from './tunnel/tunnel-keeper.ts';
 import { StandbyRoom } from './units/workers/standby-room.ts';
 import { dropAllIn } from './users/given-folder.ts';
+import { SharedFolders } from './users/shared-folder.ts';
 import { Takeover } from './takeover.ts';
 
 /** A built agent. */
@@ -220,7 +221,8 @@ class AgentProcess extends SingleRunService {
     const { launcher, archive, handover, starts, onStart, podsFolder } = this.#units;
     const { outbox, runLog, reach } = this.#parts;
     return new PodKeeper({
-      reach, launcher, archive, handover, starts, onStart, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
+      reach, launcher, archive, handover, starts, onStart, graceMs: this.#config.workerGraceMs,
+      files: new PodFiles(podsFolder, new SharedFolders(this.#seams.logger)),
       onChanged: (podId) => {
         runLog.pod(podId, this.#pods.get(podId)?.keepsake);
         outbox.addPod(podId);

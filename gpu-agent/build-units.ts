@@ -4,9 +4,12 @@ import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { SettleImageRequest } from '../proto/gen/slipway/v1/agent_service.ts';
 import type { AgentConfig } from './config.ts';
+import { hostPrograms } from './executors/container/host-programs.ts';
 import type { Executor } from './executors/executor.ts';
 import { findSetpriv } from './executors/process/no-new-privs.ts';
+import { HostViews } from './executors/process/host-views.ts';
 import { ProcessExecutor } from './executors/process/process-executor.ts';
+import { ViewingExecutor } from './executors/process/viewing-executor.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { MachineExecutors } from './launch/choose-executor.ts';
 import { GpuHandover } from './launch/gpu-handover.ts';
@@ -14,6 +17,7 @@ import { UnitLauncher } from './launch/launcher.ts';
 import { LogArchive } from './launch/log-archive.ts';
 import { StartGate, startPlaces } from './units/start-gate.ts';
 import type { OnStart } from './units/unit-kind.ts';
+import { VolumeFolders } from './launch/volume-folders.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 
 const MIB = 1024 * 1024;
@@ -65,13 +69,14 @@ export function buildUnitBase(options: {
     logger.warn('commands run without no_new_privs: a set-uid program gives them what it has. Install util-linux\' setpriv in /usr/bin');
   }
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
+  const views = config.allowCommands ? new HostViews(volumesDir, hostPrograms) : undefined;
   const executors: MachineExecutors = {
-    process: config.allowCommands ? new ProcessExecutor(clock) : undefined,
+    process: views && new ViewingExecutor(new ProcessExecutor(clock), views),
     get container() { return container.executor; },
   };
   const scratchFolder = join(dataDir, 'scratch');
   const launcher = new UnitLauncher({
-    executors, users, scratchFolder, volumesFolder: volumesDir, machineName: name, locations, hostEnv, settleImage,
+    executors, users, scratchFolder, volumes: new VolumeFolders(volumesDir, views, logger), machineName: name, locations, hostEnv, settleImage,
     gpus: () => late.gpus(),
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });

@@ -27,8 +27,10 @@ export interface ImageRequest {
 export interface Mount {
   /** Absolute path on the host; exists. */
   source: string;
-  /** Absolute path in the unit. */
+  /** Absolute path where the unit finds it. */
   target: string;
+  /** Opens what others left in it to a unit that runs as `name`: an image's user as the image says it, `root` for root. Never rejects. */
+  admit?(name: string): Promise<void>;
 }
 
 /** What a unit may use at most. Undefined: no limit of its own. */
@@ -71,7 +73,7 @@ export interface Launch {
   workingDirectory: string;
   /** Its whole environment; nothing is inherited, but an image's own variables stand where nothing is said. */
   env: Readonly<Record<string, string>>;
-  /** With an image: directories of the host inside. A command of this host sees the host's directories; its mounts are ignored. */
+  /** Directories of the host inside. For a command of this host they are views: where both paths are the same nothing is mounted. */
   mounts: readonly Mount[];
   gpus: readonly LaunchGpu[];
   limits: UnitLimits;

@@ -16,6 +16,8 @@ export interface StoredImage {
   sizeBytes: number;
   /** Processor it was built for, for instance `amd64`; empty in a list. */
   architecture: string;
+  /** Whom its programs run as, as it was built: a name or number, with a group or not, empty for root. Undefined in a list. */
+  user?: string;
 }
 
 /** Asks one engine. */
@@ -32,6 +34,7 @@ export class ImageStore {
       const info = await this.#docker.getImage(name).inspect();
       return {
         id: idOf(info.Id), names: info.RepoTags ?? [], digests: info.RepoDigests ?? [], sizeBytes: info.Size, architecture: info.Architecture ?? '',
+        user: info.Config?.User ?? '',
       };
     } catch (error) {
       if (statusOf(error) === 404) return undefined;

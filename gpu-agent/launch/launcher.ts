@@ -13,7 +13,7 @@ import { REFUSALS, chooseExecutor } from './choose-executor.ts';
 import type { MachineExecutors } from './choose-executor.ts';
 import type { HostFacts } from './host-env.ts';
 import { limitsOf } from './limits.ts';
-import { openVolumes } from './open-volumes.ts';
+import type { VolumeFolders } from './volume-folders.ts';
 import { buildPodEnv } from './pod-env.ts';
 import { buildWorkerEnv } from './worker-env.ts';
 
@@ -26,8 +26,7 @@ export interface LauncherParts {
   users: WorkerUsers;
   /** Parent of the workers' own folders. */
   scratchFolder: string;
-  /** Parent of the network volumes' directories. */
-  volumesFolder: string;
+  volumes: VolumeFolders;
   machineName: string;
   locations: readonly string[];
   hostEnv: Readonly<Record<string, string>>;
@@ -61,8 +60,8 @@ export interface PodAsk {
   podId: string;
   run: number;
   spec: WorkerSpec;
-  /** Makes its disk ready and answers its path. */
-  openDisk(user: HostUser | undefined): Promise<string>;
+  /** Makes its disk ready; answers its path, and what opens it to an image's user. */
+  openDisk(by: 'process' | 'container', user: HostUser | undefined): Promise<Omit<Mount, 'target'>>;
   onOutput(bytes: Buffer): void;
 }
 
@@ -92,7 +91,7 @@ export class UnitLauncher {
     const user = await this.#parts.users.of(spec.accountNumber);
     const scratch = this.#scratch(workerId);
     if (by === 'process') await giveFolder(scratch, user);
-    const mounts = await this.#volumes(spec, user);
+    const mounts = await this.#parts.volumes.open(spec.volumes, by, user);
     const env = buildWorkerEnv({
       ...this.#facts(spec, by, user, mounts), workerId, endpointId, token, userEnv: spec.env, bridgeUrl: this.#parts.bridgeUrl(by),
       initTimeoutSeconds: initTimeoutSeconds(spec), httpVariables,
@@ -107,14 +106,15 @@ export class UnitLauncher {
     if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
     const { executor, by } = choice;
     const user = await this.#parts.users.of(spec.accountNumber);
-    const disk = await openDisk(user);
-    const volumes = await this.#volumes(spec, user);
+    const disk = await openDisk(by, user);
+    const volumes = await this.#parts.volumes.open(spec.volumes, by, user);
     const env = buildPodEnv({ ...this.#facts(spec, by, user, volumes), podId, userEnv: spec.env });
-    // A network volume there takes the place of the pod's own.
-    const hasOwn = spec.volumeMountPath !== '' && !volumes.some(({ target }) => posix.resolve(target) === posix.resolve(spec.volumeMountPath));
-    const mounts = hasOwn ? [...volumes, { source: disk, target: spec.volumeMountPath }] : volumes;
+    // A network volume there takes the place of the pod's own. A command finds its disk where it starts.
+    const isTaken = volumes.some(({ target }) => posix.resolve(target) === posix.resolve(spec.volumeMountPath));
+    const hasOwn = by === 'container' && spec.volumeMountPath !== '' && !isTaken;
+    const mounts = hasOwn ? [...volumes, { ...disk, target: spec.volumeMountPath }] : volumes;
     const image = this.#image(spec, by, { endpointId: '', version: 0, podId, run });
-    return { executor, launch: { ...this.#base(spec, by, user, disk), unitId: podId, image, mounts, env, onOutput } };
+    return { executor, launch: { ...this.#base(spec, by, user, disk.source), unitId: podId, image, mounts, env, onOutput } };
   }
 
   /** Removes a worker's own folder. */
@@ -124,12 +124,6 @@ export class UnitLauncher {
 
   #scratch(workerId: string): string {
     return join(this.#parts.scratchFolder, workerId);
-  }
-
-  /** Directories of the host, with where they appear in a container. */
-  async #volumes(spec: WorkerSpec, user: WorkerUser | undefined): Promise<Mount[]> {
-    const paths = await openVolumes(this.#parts.volumesFolder, spec.volumes, user);
-    return paths.map((source, index) => ({ source, target: spec.volumes[index]!.mountPath }));
   }
 
   /** What worker and pod have in common. Images bring their own user and start where they say. */
@@ -153,7 +147,7 @@ export class UnitLauncher {
       hostEnv: by === 'container' ? undefined : hostEnvOf(hostEnv, user),
       gpus: this.#gpus(spec),
       gpuTypeId: spec.gpuTypeId,
-      volumePath: by === 'container' ? volume?.target : volume?.source,
+      volumePath: volume?.target,
       cpuCount: spec.vcpuCount || availableParallelism(),
     };
   }

@@ -11,6 +11,9 @@ import type { HostUser } from '../../core/runtime/host-user.ts';
 
 const run = promisify(execFile);
 
+/** chown looks at each thing where it stands, follows no link, and ends set-uid; a device node would be its new owner's. */
+const HAND_OVER = 'find "$1" -xdev "(" -type b -o -type c ")" -delete && exec chown -hR "$2" "$1"';
+
 /** Empties a folder, whatever modes its owner gave to what is in it. */
 const EMPTY = 'chmod u+rwx -- "$1"; cd -- "$1" && { chmod -R u+rwx . 2>/dev/null; find . -mindepth 1 -delete; }';
 
@@ -30,8 +33,7 @@ export async function giveFolder(path: string, user: HostUser | undefined): Prom
   if (made) return lchown(path, user.uid, user.gid);
   const found = await lstat(path);
   if (!found.isDirectory()) throw new Error(`${path} is not a folder`);
-  // chown itself looks at each thing where it stands and follows no link.
-  if (found.uid !== user.uid || found.gid !== user.gid) await run('chown', ['-hR', `${user.uid}:${user.gid}`, path]);
+  if (found.uid !== user.uid || found.gid !== user.gid) await run('/bin/sh', ['-c', HAND_OVER, 'sh', path, `${user.uid}:${user.gid}`]);
 }
 
 /** Removes a folder with all in it, whoever owns it; harmless when there is none. The folder above must be the agent's own. */

@@ -110,6 +110,15 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     await pods.remove(id);
   });
 
+  await t.test('a pod with an image and a network volume, which takes the place of its disk', async (t) => {
+    const pods = podCalls(system.clients, system.key);
+    const { id } = await pods.create({
+      computeType: 'CPU', imageName: BASE_IMAGE, networkVolumeId: volume!.id, startCommand: ['/bin/sh', '-c', 'cat /workspace/note; exec sleep 1000'],
+    });
+    await waitFor('what a worker left there', async () => (await pods.log(id)) === 'hello\n', 60_000);
+    await pods.remove(id);
+  });
+
   await t.test('what cannot be pulled is said, in the worker\'s reason', async (t) => {
     const reasonOf = async (imageName: string): Promise<string> => {
       const id = await system.createEndpoint({ command: [], imageName, ready: 0 });

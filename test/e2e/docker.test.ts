@@ -8,6 +8,7 @@ import { ImagePuller } from '../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../gpu-agent/images/image-store.ts';
 import { containerCases } from '../gpu-agent/executors/container/container-cases.ts';
 import { networkCases } from '../gpu-agent/executors/container/network-cases.ts';
+import { volumeCases } from '../gpu-agent/executors/container/volume-cases.ts';
 import { launchOf, makeExecutor, startContainer } from '../helpers/containers.ts';
 import { dockerSkip, startDocker } from '../helpers/docker.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
@@ -24,6 +25,7 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
   const docker = await startDocker();
   await t.test('containers', (t) => containerCases(t, docker));
   await t.test('networks', (t) => networkCases(t, docker));
+  await t.test('volumes', (t) => volumeCases(t, docker));
 
   await t.test('a private registry', async (t) => {
     const registry = await startRegistry(docker);

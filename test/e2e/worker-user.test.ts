@@ -73,7 +73,8 @@ t.test('one user for each account', { skip: asRoot ? false : 'needs root on Linu
     const files = [join(mine.env.HOME!, 'a'), join(mine.env.TMPDIR!, 'b'), join(mine.env.RUNPOD_VOLUME_PATH!, 'c'), 'd'];
     const { seen } = await ask(first, { write: Object.fromEntries(files.map((file) => [file, 'text'])), paths: files });
     t.same(Object.values(seen), files.map(() => 'read'));
-    t.equal(mine.env.RUNPOD_VOLUME_PATH, volume);
+    t.not(mine.env.RUNPOD_VOLUME_PATH, volume, 'a view of it');
+    t.ok(existsSync(join(volume, 'c')));
   });
 
   const pods = podCalls(system.clients, system.key);
@@ -96,7 +97,8 @@ t.test('one user for each account', { skip: asRoot ? false : 'needs root on Linu
   await t.test('nobody sees what is the agent\'s or another account\'s', async (t) => {
     const paths = [
       dataDir, join(dataDir, 'machine-id'), join(dataDir, 'spool'), join(dataDir, 'logs'), join(dataDir, 'users'), join(dataDir, 'scratch'),
-      mine.env.HOME!, mine.env.TMPDIR!, mine.cwd, volume, join(volume, 'c'), join(mine.env.HOME!, 'a'),
+      mine.env.HOME!, mine.env.TMPDIR!, mine.cwd, join(mine.env.HOME!, 'a'), volume, join(volume, 'c'),
+      mine.env.RUNPOD_VOLUME_PATH!, join(mine.env.RUNPOD_VOLUME_PATH!, 'c'),
       `/proc/${mine.pid}/environ`, `/proc/${mine.pid}/cwd/d`, `/proc/${process.pid}/environ`, `/proc/${process.pid}/mem`,
     ];
     const { seen } = await ask(other, { paths });
@@ -131,6 +133,7 @@ t.test('one user for each account', { skip: asRoot ? false : 'needs root on Linu
     await waitFor('its folder to go', () => !existsSync(mine.cwd));
     t.equal(readFileSync(join(kept, 'file'), 'utf8'), 'text');
     t.ok(readdirSync(volume).includes('c'), 'the volume stays');
+    await waitFor('its view to go', () => !readFileSync('/proc/self/mounts', 'utf8').includes(` ${mine.env.RUNPOD_VOLUME_PATH} `));
   });
 
   for (const which of ['new', 'old'] as const) {

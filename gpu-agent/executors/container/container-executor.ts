@@ -169,6 +169,7 @@ export class ContainerExecutor implements Executor {
     const image = this.#images.get(launch.unitId);
     if (image === undefined) throw new Error('it was not prepared');
     const engine = await engines.find();
+    for (const mount of launch.mounts) await mount.admit?.(userName(image.user, engine.facts.remapsUsers));
     const network = await networks.open(engine, launch.unitId);
     const { limits, diskCountsImage } = engine.facts;
     const imageDiskBytes = diskCountsImage ? image.sizeBytes : 0;
@@ -197,4 +198,10 @@ export class ContainerExecutor implements Executor {
     const label = [`${MACHINE_LABEL}=${this.#options.machineId}`, ...(unitId === undefined ? [] : [`${UNIT_LABEL}=${unitId}`])];
     return docker.listContainers({ all: true, filters: { label } });
   }
+}
+
+/** How those who share a folder know an image's user: root of the host by that name alone. */
+function userName(user = '', remapsUsers: boolean): string {
+  const name = /^(?:root|0)?(?::.*)?$/.test(user) ? 'root' : user;
+  return remapsUsers ? `${name} of the engine` : name;
 }

@@ -15,6 +15,8 @@ export interface EngineFacts {
   socket: string;
   /** It runs as an ordinary user: its containers have a network of their own that this host's firewall does not see. */
   rootless: boolean;
+  /** Its containers are in a user namespace: their root is an ordinary user of this host. */
+  remapsUsers: boolean;
   /** For instance `amd64`. */
   architecture: string;
   /** Limits that really hold here. */
@@ -98,6 +100,7 @@ async function factsOf(socket: string, info: InfoAnswer, architecture: string): 
   return {
     kind: info.BuildahVersion === undefined ? 'docker' : 'podman', version: info.ServerVersion, socket, architecture, imagesFolder,
     rootless: info.Rootless === true || info.SecurityOptions?.some((option) => option.includes('name=rootless')) === true,
+    remapsUsers: info.SecurityOptions?.some((option) => option.includes('name=userns')) === true,
     limits: limits.filter(([, holds]) => holds).map(([name]) => name), diskCountsImage: info.Driver === 'btrfs',
   };
 }

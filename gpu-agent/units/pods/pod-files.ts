@@ -1,14 +1,23 @@
-/** The files of pods: `<folder>/<pod>/<disk>`. A disk is one directory; a new number is an empty one and the others go. */
-import { mkdir, readdir } from 'node:fs/promises';
+/**
+ * The files of pods: `<folder>/<pod>/<disk>`. A disk is one directory; a new number is an empty one and the others go. Root in a container may open
+ * it to everybody and leave there what makes whoever runs it root, so nobody but the agent passes the directory above.
+ */
+import { chmod, chown, lchown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runsAsRoot } from '../../../core/runtime/host-user.ts';
 import type { HostUser } from '../../../core/runtime/host-user.ts';
+import type { Mount } from '../../executors/executor.ts';
 import { dropAllIn, dropFolder, giveFolder } from '../../users/given-folder.ts';
+import { closeToOthers, openShared } from '../../users/shared-folder.ts';
+import type { SharedFolders } from '../../users/shared-folder.ts';
 
 /** What an id must look like before it becomes part of a path: nothing that leads elsewhere. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
 
-/** Others may pass through, not look around. */
+/** Others may pass through, not look around; of the second the group may. */
 const PASSABLE = 0o711;
+const GROUP_PASSES = 0o710;
+const CLOSED = 0o700;
 
 /** Whether a pod's id and disk may become a path. */
 export function isPlain(podId: string, disk: number): boolean {
@@ -17,9 +26,11 @@ export function isPlain(podId: string, disk: number): boolean {
 
 export class PodFiles {
   readonly #folder: string;
+  readonly #shared: SharedFolders;
 
-  constructor(folder: string) {
+  constructor(folder: string, shared: SharedFolders) {
     this.#folder = folder;
+    this.#shared = shared;
   }
 
   /** Ids that have files here, of whatever run of the agent. */
@@ -37,9 +48,30 @@ export class PodFiles {
     await mkdir(this.#of(podId), { recursive: true, mode: PASSABLE });
     await giveFolder(path, user);
     for (const name of await readdir(this.#of(podId))) {
-      if (name !== String(disk)) await dropFolder(join(this.#of(podId), name));
+      if (name !== String(disk) && name !== recordOf(disk)) await dropFolder(join(this.#of(podId), name));
     }
     return path;
+  }
+
+  /** The same for a pod that is about to start: what was an image's becomes its command's own, and the other way round. */
+  async openFor(podId: string, disk: number, by: 'process' | 'container', user: HostUser | undefined): Promise<Omit<Mount, 'target'>> {
+    const folder = this.#of(podId);
+    await mkdir(folder, { recursive: true, mode: PASSABLE });
+    if (by === 'process') {
+      const source = await this.open(podId, disk, user);
+      if (user) {
+        await chmod(source, CLOSED);
+        await chown(folder, 0, user.gid);
+        await chmod(folder, GROUP_PASSES);
+      }
+      return { source };
+    }
+    const record = join(folder, recordOf(disk));
+    if (!await closeToOthers(folder)) return { source: await this.open(podId, disk, user) };
+    if (await openShared(join(folder, String(disk)))) await this.#shared.begin(record);
+    const source = await this.open(podId, disk);
+    if (runsAsRoot()) await lchown(source, 0, 0);
+    return { source, admit: (name) => this.#shared.admit(source, record, name) };
   }
 
   /** Removes all of a pod. */
@@ -52,4 +84,9 @@ export class PodFiles {
     if (!PLAIN_ID.test(podId)) throw new Error(`${JSON.stringify(podId)} is not the id of a pod`);
     return join(this.#folder, podId);
   }
+}
+
+/** Name of the file that says who has used a disk. */
+function recordOf(disk: number): string {
+  return `${disk}.users`;
 }

@@ -156,7 +156,7 @@ export class Pod implements UnitKind {
     if (former) this.log.precede(former);
     this.#hasFormerLog = true;
     return launcher.pod({
-      podId: this.id, run, spec, openDisk: (user) => files.open(this.id, disk, user), onOutput: (bytes) => this.output(bytes),
+      podId: this.id, run, spec, openDisk: (by, user) => files.openFor(this.id, disk, by, user), onOutput: (bytes) => this.output(bytes),
     });
   }
 

@@ -11,6 +11,7 @@ import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
 import { StartGate, startPlaces } from '../../../gpu-agent/units/start-gate.ts';
 import { UnitLauncher } from '../../../gpu-agent/launch/launcher.ts';
 import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
+import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
 import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
 import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef, SessionRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -28,7 +29,8 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
   const logger = createLogger('test', 'silent');
   const launcher = new UnitLauncher({
     executors: { process: executor, container: undefined }, users: new WorkerUsers({ kind: 'same' }, folder, logger),
-    scratchFolder: join(folder, 'scratch'), volumesFolder: join(folder, 'volumes'), machineName: 'machine', locations: [], hostEnv: {}, gpus: () => [],
+    scratchFolder: join(folder, 'scratch'), volumes: new VolumeFolders(join(folder, 'volumes'), undefined, logger),
+    machineName: 'machine', locations: [], hostEnv: {}, gpus: () => [],
     bridgeUrl: () => 'http://127.0.0.1:1', settleImage: async ({ digest }) => digest,
   });
   const parts = buildAttempts({

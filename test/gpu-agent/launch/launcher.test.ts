@@ -4,6 +4,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { UnitLauncher } from '../../../gpu-agent/launch/launcher.ts';
+import { VolumeFolders } from '../../../gpu-agent/launch/volume-folders.ts';
 import { parseWorkerUser } from '../../../gpu-agent/users/worker-user-setting.ts';
 import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
 import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -16,8 +17,8 @@ function makeLauncher(t: Test): { launcher: UnitLauncher; folder: string } {
   const folder = t.testdir({});
   const launcher = new UnitLauncher({
     executors: { process: new ScriptedExecutor(), container: new ScriptedExecutor() }, users: new WorkerUsers(parseWorkerUser('same')!, folder, logger),
-    scratchFolder: join(folder, 'scratch'), volumesFolder: join(folder, 'volumes'), machineName: 'box', locations: [], hostEnv: {},
-    gpus: () => [], bridgeUrl: () => 'http://127.0.0.1:1', settleImage: async () => '',
+    scratchFolder: join(folder, 'scratch'), volumes: new VolumeFolders(join(folder, 'volumes'), undefined, logger),
+    machineName: 'box', locations: [], hostEnv: {}, gpus: () => [], bridgeUrl: () => 'http://127.0.0.1:1', settleImage: async () => '',
   });
   return { launcher, folder };
 }
@@ -26,7 +27,7 @@ t.test('a network volume takes the place of the pod\'s own disk', async (t) => {
   const { launcher, folder } = makeLauncher(t);
   const mountsOf = async (more: Partial<WorkerSpec>) => {
     const spec = WorkerSpec.fromPartial({ imageName: 'a', accountNumber: 1, volumeMountPath: '/workspace', ...more });
-    const { launch } = await launcher.pod({ podId: 'p', run: 1, spec, openDisk: async () => join(folder, 'disk'), onOutput: () => undefined });
+    const { launch } = await launcher.pod({ podId: 'p', run: 1, spec, openDisk: async () => ({ source: join(folder, 'disk') }), onOutput: () => undefined });
     return launch.mounts.map(({ source, target }) => [source.replace(folder, ''), target]);
   };
   t.same(await mountsOf({}), [['/disk', '/workspace']]);

@@ -3,11 +3,15 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { PodFiles, isPlain } from '../../../../gpu-agent/units/pods/pod-files.ts';
+import { createLogger } from '../../../../core/runtime/logger.ts';
+import { SharedFolders } from '../../../../gpu-agent/users/shared-folder.ts';
 import { scratch } from '../../../helpers/scratch.ts';
+
+const shared = new SharedFolders(createLogger('test', 'silent'));
 
 t.test('one disk a pod, and it is kept', async (t) => {
   const { folder } = await scratch(t);
-  const files = new PodFiles(join(folder, 'pods'));
+  const files = new PodFiles(join(folder, 'pods'), shared);
   t.same(await files.list(), [], 'before there is anything');
   const first = await files.open('p1', 1);
   t.equal(first, join(folder, 'pods/p1/1'));
@@ -26,7 +30,7 @@ t.test('one disk a pod, and it is kept', async (t) => {
 
 t.test('only plain ids become paths', async (t) => {
   const { folder } = await scratch(t);
-  const files = new PodFiles(join(folder, 'pods'));
+  const files = new PodFiles(join(folder, 'pods'), shared);
   for (const id of ['', '.', '..', '../x', 'a/b', 'A', 'a b', 'a\0', 'x'.repeat(65)]) {
     t.notOk(isPlain(id, 1), JSON.stringify(id));
     await t.rejects(files.open(id, 1), /is not the id of a pod/);

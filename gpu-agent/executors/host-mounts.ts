@@ -1,0 +1,48 @@
+/** The mounts of this host as this process sees them. */
+import { readFile } from 'node:fs/promises';
+
+/** One of them. */
+export interface HostMount {
+  /** The directory of its file system that it shows. */
+  root: string;
+  /** Where it is. */
+  point: string;
+  /** For instance `nosuid`. */
+  options: readonly string[];
+  /** For instance `ext4`. */
+  type: string;
+  /** What is mounted, for instance `/dev/sda1`. */
+  source: string;
+  /** Options of the file system itself, for instance `prjquota`. */
+  fileSystemOptions: readonly string[];
+}
+
+/** Returns all of them, the latest last; none where there is no /proc. */
+export async function hostMounts(): Promise<HostMount[]> {
+  const lines = (await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')).split('\n');
+  return lines.filter((line) => line !== '').map((line) => {
+    const [before = '', after = ''] = line.split(' - ');
+    const [, , , root = '', point = '', options = ''] = before.split(' ');
+    const [type = '', source = '', fileSystemOptions = ''] = after.split(' ');
+    return {
+      root: plain(root), point: plain(point), options: options.split(','), type, source: plain(source), fileSystemOptions: fileSystemOptions.split(','),
+    };
+  });
+}
+
+/** Returns the mount that a path is on: of the longest points the latest. Undefined: there is no /proc. */
+export function mountOf(path: string, mounts: readonly HostMount[]): HostMount | undefined {
+  return mounts.filter(({ point }) => isBelow(path, point)).reduce<HostMount | undefined>(
+    (best, mount) => (best && best.point.length > mount.point.length ? best : mount), undefined,
+  );
+}
+
+/** Whether a path is a directory or something in it. */
+export function isBelow(path: string, folder: string): boolean {
+  return folder === '/' || path === folder || path.startsWith(`${folder}/`);
+}
+
+/** The kernel writes spaces and the like as octal numbers. */
+function plain(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}

@@ -1,0 +1,160 @@
+/**
+ * Directories of the host as commands see them: on mounts that know no set-uid programs and no device nodes, whatever root in a container left there,
+ * and below a directory that only the command's user passes. They are there while somebody uses them; what a killed agent left the next one takes away.
+ */
+import { createHash } from 'node:crypto';
+import { chmod, chown, mkdir, readdir, rmdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { FolderLockedError, lockFolder } from '../../../core/runtime/folder-lock.ts';
+import { runsAsRoot } from '../../../core/runtime/host-user.ts';
+import type { HostUser } from '../../../core/runtime/host-user.ts';
+import type { HostPrograms } from '../container/host-programs.ts';
+import { hostMounts, isBelow } from '../host-mounts.ts';
+
+/** Where views are, unless a test says otherwise: a file system in memory, which no clean-up of somebody's data walks through. */
+export const VIEWS_FOLDER = '/run/slipway';
+
+/** Others may pass through, not look around; of the second the group may, the account. */
+const PASSABLE = 0o711;
+const GROUP_PASSES = 0o710;
+/** Options that each view must have. */
+const OPTIONS = ['nosuid', 'nodev'];
+/** Agents of one host that share a folder of volumes. */
+const AGENTS_MAX = 100;
+
+export class HostViews {
+  readonly #parent: string;
+  readonly #key: string;
+  readonly #programs: HostPrograms;
+  /** By target: who uses it. */
+  readonly #users = new Map<string, number>();
+  /** One after the other: a mount must not be made twice. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #folder = '';
+  #unlock: () => void = () => undefined;
+  #isAble: Promise<boolean> | undefined;
+
+  /** `of`: the folder whose directories are shown; views of the same have the same paths on all machines. `parent`: default VIEWS_FOLDER. */
+  constructor(of: string, programs: HostPrograms, parent = VIEWS_FOLDER) {
+    this.#parent = parent;
+    this.#key = createHash('sha256').update(of).digest('hex').slice(0, 8);
+    this.#programs = programs;
+  }
+
+  /** Takes away what an earlier agent left. Never rejects. */
+  async clear(): Promise<void> {
+    if (runsAsRoot() && (await readdir(this.#parent).catch(() => [])).some((name) => name.startsWith(this.#key))) await this.isAble();
+  }
+
+  /** Whether this host lets the agent make them. Found out once. */
+  isAble(): Promise<boolean> {
+    this.#isAble ??= runsAsRoot() && process.platform === 'linux' ? this.#begin().catch(() => false) : Promise.resolve(false);
+    return this.#isAble;
+  }
+
+  /** Where a directory is for a user. To be asked once `isAble`. */
+  pathOf(source: string, { uid }: HostUser): string {
+    return join(this.#folder, String(uid), basename(source));
+  }
+
+  /** Shows a directory there until it is closed as often as it was opened. Rejects when it cannot be mounted. */
+  async open(source: string, user: HostUser): Promise<void> {
+    await this.#next(async () => {
+      const target = this.pathOf(source, user);
+      const users = this.#users.get(target) ?? 0;
+      if (users === 0) await this.#mount(source, target, user);
+      this.#users.set(target, users + 1);
+    });
+  }
+
+  /** Never rejects. */
+  async close(source: string, user: HostUser): Promise<void> {
+    await this.#next(async () => {
+      const target = this.pathOf(source, user);
+      const users = (this.#users.get(target) ?? 1) - 1;
+      this.#users.set(target, users);
+      if (users > 0) return;
+      this.#users.delete(target);
+      await this.#unmount(target).catch(() => undefined);
+    });
+  }
+
+  /** Takes all away: nobody uses them any more. Never rejects. */
+  async end(): Promise<void> {
+    if (this.#folder === '') return;
+    await this.#next(() => this.#sweep()).catch(() => undefined);
+    this.#unlock();
+  }
+
+  async #begin(): Promise<boolean> {
+    await this.#take();
+    await this.#sweep();
+    const [probe, user] = [join(this.#folder, 'probe'), { uid: 0, gid: 0 }];
+    await mkdir(probe, { recursive: true });
+    await this.#mount(probe, this.pathOf(probe, user), user);
+    await this.#unmount(this.pathOf(probe, user));
+    await rmdir(probe);
+    return true;
+  }
+
+  /** A folder that no other agent has. */
+  async #take(): Promise<void> {
+    for (let number = 1; number <= AGENTS_MAX; number += 1) {
+      const folder = join(this.#parent, number === 1 ? this.#key : `${this.#key}-${number}`);
+      await mkdir(folder, { recursive: true });
+      for (const path of [this.#parent, folder]) await chmod(path, PASSABLE);
+      try {
+        this.#unlock = await lockFolder(folder, 'views');
+        this.#folder = folder;
+        return;
+      } catch (error) {
+        if (!(error instanceof FolderLockedError)) throw error;
+      }
+    }
+    throw new Error(`${AGENTS_MAX} agents use ${this.#parent}`);
+  }
+
+  async #mount(source: string, target: string, { uid, gid }: HostUser): Promise<void> {
+    const gate = join(this.#folder, String(uid));
+    await mkdir(gate, { recursive: true });
+    await chown(gate, 0, gid);
+    await chmod(gate, GROUP_PASSES);
+    await this.#unmount(target);
+    await mkdir(target, { mode: 0o755, recursive: true });
+    await this.#programs.run('mount', ['--bind', '-o', OPTIONS.join(','), source, target]);
+    const made = (await hostMounts()).findLast(({ point }) => point === target);
+    if (OPTIONS.every((option) => made?.options.includes(option))) return;
+    await this.#unmount(target);
+    throw new Error(`${source} could not be mounted ${OPTIONS.join(' and ')} at ${target}`);
+  }
+
+  /** However often something was mounted there. What somebody still stands in goes with him. */
+  async #unmount(target: string): Promise<void> {
+    for (const { point } of await hostMounts()) {
+      if (point === target) await this.#programs.run('umount', ['--lazy', target]);
+    }
+    await rmdir(target).catch(() => undefined);
+  }
+
+  async #sweep(): Promise<void> {
+    await sweepViews(this.#folder, this.#programs);
+    this.#users.clear();
+  }
+
+  #next(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** Takes away the views in a folder, and the folder. */
+async function sweepViews(folder: string, programs: HostPrograms): Promise<void> {
+  for (const { point } of (await hostMounts()).toReversed()) {
+    if (point !== folder && isBelow(point, folder)) await programs.run('umount', ['--lazy', point]);
+  }
+  for (const uid of await readdir(folder).catch(() => [])) {
+    for (const name of await readdir(join(folder, uid)).catch(() => [])) await rmdir(join(folder, uid, name)).catch(() => undefined);
+    await rmdir(join(folder, uid)).catch(() => undefined);
+  }
+}

@@ -1,0 +1,72 @@
+/** Shows the mounts of commands to them (host-views.ts) from their preparation to their end. */
+import type { Executor, Launch, RunningUnit } from '../executor.ts';
+import type { HostViews } from './host-views.ts';
+
+export class ViewingExecutor implements Executor {
+  readonly #inner: Executor;
+  readonly #views: HostViews;
+  /** By unit: closes what was opened for its start. */
+  readonly #opened = new Map<string, () => Promise<void>>();
+
+  /** `inner` runs them. */
+  constructor(inner: Executor, views: HostViews) {
+    this.#inner = inner;
+    this.#views = views;
+  }
+
+  async prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
+    await this.#close(launch.unitId);
+    const close = await this.#open(launch);
+    this.#opened.set(launch.unitId, close);
+    // What is not wanted any more may never be started.
+    signal.addEventListener('abort', () => { if (this.#opened.get(launch.unitId) === close) void this.#close(launch.unitId); }, { once: true });
+    await this.#inner.prepare(launch, progress, signal);
+    signal.throwIfAborted();
+  }
+
+  start(launch: Launch): RunningUnit {
+    const close = this.#opened.get(launch.unitId);
+    this.#opened.delete(launch.unitId);
+    const unit = this.#inner.start(launch);
+    void unit.ended.then(close);
+    return unit;
+  }
+
+  adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined> {
+    return this.#inner.adopt(unitId, onOutput);
+  }
+
+  async sweep(keep: ReadonlySet<string>): Promise<void> {
+    await this.#inner.sweep(keep);
+    await this.#views.clear();
+  }
+
+  async close(): Promise<void> {
+    await this.#inner.close();
+    await this.#views.end();
+  }
+
+  async #open({ mounts, user }: Launch): Promise<() => Promise<void>> {
+    const opened: string[] = [];
+    const close = async (): Promise<void> => {
+      for (const source of opened.splice(0)) await this.#views.close(source, user!);
+    };
+    try {
+      for (const { source, target } of mounts) {
+        if (source === target) continue;
+        await this.#views.open(source, user!);
+        opened.push(source);
+      }
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return close;
+  }
+
+  async #close(unitId: string): Promise<void> {
+    const close = this.#opened.get(unitId);
+    this.#opened.delete(unitId);
+    await close?.();
+  }
+}

@@ -1,0 +1,8 @@
+/** Network volumes of containers and commands, on a real Podman. */
+import t from 'tap';
+import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
+import { volumeCases } from './volume-cases.ts';
+
+t.setTimeout(120_000);
+
+t.test('volumes', { skip: podmanSkip }, async (t) => volumeCases(t, await startPodman()));
