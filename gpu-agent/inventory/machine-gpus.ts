@@ -48,8 +48,9 @@ export class MachineGpus {
     this.#cudaVersion = cudaVersion;
   }
 
+  /** Without numbers while one of them is not well: the driver may count the others anew. */
   get all(): readonly MachineGpu[] {
-    return this.#all;
+    return this.#all.some(({ uuid }) => this.faultOf(uuid) !== '') ? this.#all.map((gpu) => ({ ...gpu, index: undefined })) : this.#all;
   }
 
   /** The driver's; empty without one. */

@@ -14,6 +14,7 @@ export const LOAD_FIELDS = ['uuid', 'utilization.gpu', 'memory.used', 'temperatu
 const MIB_PER_GIB = 1024;
 
 interface Card {
+  number: number;
   uuid: string;
   name: string;
   /** `place`: the numbers of the card and of the slice, as the table of MIG devices has them. */
@@ -37,6 +38,13 @@ export function parseGpus(query: string, list: string, summary: string): Machine
     const card = facts.get(uuid);
     return card && !card.mig ? [{ uuid, name, memoryMib: card.memoryMib, migProfile: '', virtual: false }] : [];
   });
+}
+
+/** Numbers of cards by UUID, as CUDA counts them by PCI bus. None beside a card in MIG mode, whose slices it counts in ways of its own. */
+export function parseIndexes(query: string, list: string): Map<string, number> {
+  const cards = parseList(list);
+  if (cards.some(({ slices }) => slices.length > 0) || [...parseQuery(query).values()].some(({ mig }) => mig)) return new Map();
+  return new Map(cards.map(({ uuid, number }) => [uuid, number]));
 }
 
 /** Why nothing may run on GPUs and slices that are known, by their UUIDs. `list` is the answer to `-L`, `health` the one to HEALTH_FIELDS as CSV. */
@@ -117,7 +125,7 @@ function parseList(list: string): Card[] {
     const card = /^GPU (\d+): (.*) \(UUID: (GPU-[^)]+)\)/.exec(line);
     if (card) {
       number = card[1]!;
-      cards.push({ uuid: card[3]!, name: card[2]!, slices: [] });
+      cards.push({ number: Number(number), uuid: card[3]!, name: card[2]!, slices: [] });
     }
     const slice = /^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)/.exec(line);
     if (slice) cards.at(-1)?.slices.push({ uuid: slice[3]!, place: `${number}/${slice[2]}`, migProfile: slice[1]! });

@@ -2,14 +2,16 @@
 import type { Logger } from '../../core/runtime/logger.ts';
 import { askColumns, askDriver } from './ask-driver.ts';
 import type { MachineGpu } from './machine-gpu.ts';
-import { QUERY_FIELDS, parseCudaVersion, parseGpus } from './nvidia-smi-output.ts';
+import { QUERY_FIELDS, parseCudaVersion, parseGpus, parseIndexes } from './nvidia-smi-output.ts';
 
 /** GPUs and the driver's CUDA version. Never rejects. */
 export async function readGpus(logger: Logger): Promise<{ gpus: MachineGpu[]; cudaVersion: string }> {
   try {
     const query = await askColumns(QUERY_FIELDS);
     const [list, summary] = [await askDriver('-L'), await askDriver()];
-    return { gpus: parseGpus(query, list, summary), cudaVersion: parseCudaVersion(summary) };
+    const indexes = parseIndexes(query, list);
+    const gpus = parseGpus(query, list, summary).map((gpu) => ({ ...gpu, index: indexes.get(gpu.uuid) }));
+    return { gpus, cudaVersion: parseCudaVersion(summary) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') logger.warn({ err: error }, 'nvidia-smi did not answer, going on without GPUs');
     return { gpus: [], cudaVersion: '' };

@@ -24,6 +24,8 @@ export interface GivenGpu {
   name: string;
   /** Declared by configuration, not by a driver. */
   virtual: boolean;
+  /** The driver's number of a whole card. Undefined: it is known by its uuid alone. */
+  index?: number | undefined;
 }
 
 /** What its owner may change. */
@@ -45,14 +47,29 @@ export function nameVariables(id: string, { machineName, volumePath }: HostFacts
   };
 }
 
-/** Which GPUs it has. */
-export function gpuVariables({ gpus, gpuTypeId }: HostFacts): Record<string, string> {
-  const uuids = gpus.filter((gpu) => !gpu.virtual).map((gpu) => gpu.uuid).join(',');
+/** Which GPUs it has, whatever its owner says; `chosen` is the owner's CUDA_VISIBLE_DEVICES. */
+export function gpuVariables({ gpus, gpuTypeId, hostEnv }: HostFacts, chosen: string | undefined): Record<string, string> {
+  const real = gpus.filter((gpu) => !gpu.virtual);
   return {
     RUNPOD_GPU_COUNT: String(gpus.length),
     ...(gpuTypeId === '' ? {} : { RUNPOD_GPU_TYPE_ID: gpuTypeId }),
-    // Empty hides every GPU: a process must not use one that it was not given.
-    CUDA_VISIBLE_DEVICES: uuids,
-    NVIDIA_VISIBLE_DEVICES: uuids === '' ? 'void' : uuids,
+    // Its engine hands a container its own cards and no others, which CUDA counts from 0 there: the variable is the image's and its owner's.
+    ...(hostEnv === undefined ? {} : hostCuda(real, chosen)),
+    NVIDIA_VISIBLE_DEVICES: real.map(({ uuid }) => uuid).join(',') || 'void',
+  };
+}
+
+/**
+ * A command sees all cards of its host. It gets numbers where it can: many programs, vLLM before 0.27 among them, take nothing else for an entry. Its
+ * owner's numbers count the cards that it was given, as in a container; else somebody's 0 would be everybody's. Empty hides every GPU.
+ */
+function hostCuda(gpus: readonly GivenGpu[], chosen: string | undefined): Record<string, string> {
+  const byNumber = gpus.length > 0 && gpus.every(({ index }) => index !== undefined);
+  const own = gpus.map(({ uuid, index }) => (byNumber ? String(index) : uuid));
+  const entries = chosen?.split(',').map((entry) => entry.trim()) ?? [];
+  const isNumbers = entries.every((entry) => /^\d+$/.test(entry));
+  return {
+    ...(byNumber && { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }),
+    CUDA_VISIBLE_DEVICES: chosen === undefined ? own.join(',') : isNumbers ? entries.flatMap((entry) => own[Number(entry)] ?? []).join(',') : chosen,
   };
 }

@@ -11,5 +11,6 @@ export interface PodEnvFacts extends HostFacts {
 
 /** The whole environment of a pod's process. */
 export function buildPodEnv(facts: PodEnvFacts): Record<string, string> {
-  return { ...facts.hostEnv, ...hostDefaults(facts), ...facts.userEnv, ...gpuVariables(facts), ...nameVariables(facts.podId, facts) };
+  const { hostEnv, userEnv, podId } = facts;
+  return { ...hostEnv, ...hostDefaults(facts), ...userEnv, ...gpuVariables(facts, userEnv.CUDA_VISIBLE_DEVICES), ...nameVariables(podId, facts) };
 }

@@ -28,7 +28,8 @@ const REMOVED = /^RUNPOD_(REALTIME_PORT|REALTIME_CONCURRENCY|USE_CORE|CORE_PATH|
 /** The whole environment of a worker's process. */
 export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
   const user = Object.fromEntries(Object.entries(facts.userEnv).filter(([name]) => !REMOVED.test(name)));
-  const env = { ...facts.hostEnv, ...defaults(facts), ...user, ...gpuVariables(facts), ...identity(facts), ...(facts.httpVariables ?? addresses(facts)) };
+  const gpus = gpuVariables(facts, user.CUDA_VISIBLE_DEVICES);
+  const env = { ...facts.hostEnv, ...defaults(facts), ...user, ...gpus, ...identity(facts), ...(facts.httpVariables ?? addresses(facts)) };
   if (!(Number(env.RUNPOD_PING_INTERVAL) >= PING_INTERVAL_MS_MIN)) env.RUNPOD_PING_INTERVAL = String(PING_INTERVAL_MS);
   return { ...env, ...proxyExceptions(env, new URL(facts.bridgeUrl).hostname) };
 }

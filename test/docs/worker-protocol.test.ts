@@ -15,11 +15,16 @@ const FACTS = {
 
 t.test('environment: every variable, and which of them a template may change', async (t) => {
   const rows = tableOf(page, 'Environment', 'Variable');
-  const env = buildWorkerEnv({ ...FACTS, userEnv: {} });
+  const gpus = [{ uuid: 'u', name: 'NVIDIA L4', virtual: false, index: 0 }];
+  const env = { ...buildWorkerEnv({ ...FACTS, userEnv: {} }), ...buildWorkerEnv({ ...FACTS, gpus, userEnv: {} }) };
   t.same(rows.map(([name]) => name).sort(), Object.keys(env).sort());
   // A ping interval must be a number that makes sense.
-  const changed = buildWorkerEnv({ ...FACTS, userEnv: Object.fromEntries(rows.map(([name]) => [name, '123456'])) });
-  for (const [name, fixed] of rows) t.equal(changed[name!] === '123456', fixed === '', `${name} is ${fixed === '' ? 'the template\'s' : 'fixed'}`);
+  const userEnv = Object.fromEntries(rows.map(([name]) => [name, '123456']));
+  const changed = { commands: buildWorkerEnv({ ...FACTS, gpus, userEnv }), images: buildWorkerEnv({ ...FACTS, gpus, userEnv, hostEnv: undefined }) };
+  for (const [name, fixed] of rows) {
+    t.equal(changed.commands[name!] === '123456', fixed === '', `${name} of commands`);
+    t.equal(changed.images[name!] === '123456', fixed !== 'yes', `${name} of images`);
+  }
 });
 
 t.test('environment: values of defaults', async (t) => {

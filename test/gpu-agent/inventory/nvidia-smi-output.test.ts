@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { LOAD_FIELDS, QUERY_FIELDS, parseCudaVersion, parseGpus, parseLoads } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
+import { LOAD_FIELDS, QUERY_FIELDS, parseCudaVersion, parseGpus, parseIndexes, parseLoads } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
 
 const recording = (machine: string, part: 'query' | 'load' | 'list' | 'summary'): string =>
   readFileSync(join(import.meta.dirname, 'recordings', `${machine}.${part}.txt`), 'utf8');
@@ -50,6 +50,16 @@ for (const [machine, expected] of Object.entries(MACHINES)) {
     t.equal(parseCudaVersion(recording(machine, 'summary')), expected.cuda);
   });
 }
+
+t.test('numbers of cards, but not beside one in MIG mode', async (t) => {
+  const [uuid] = MACHINES.h200.gpus.map((gpu) => gpu.uuid);
+  t.same([...parseIndexes(recording('h200', 'query'), recording('h200', 'list'))], [[uuid, 0]]);
+  t.equal(parseIndexes(recording('h100-mig', 'query'), recording('h100-mig', 'list')).size, 0);
+  const list = 'GPU 0: NVIDIA L4 (UUID: GPU-a)\nGPU 1: NVIDIA L4 (UUID: GPU-b)\n';
+  const query = (mode: string): string => `uuid, memory.total [MiB], mig.mode.current\nGPU-a, 1 MiB, ${mode}\nGPU-b, 1 MiB, [N/A]\n`;
+  t.same([...parseIndexes(query('Disabled'), list)], [['GPU-a', 0], ['GPU-b', 1]]);
+  t.equal(parseIndexes(query('Enabled'), list).size, 0, 'not even one without slices');
+});
 
 t.test('recorded: how busy an H200 is', async (t) => {
   const load = recording('h200', 'load');

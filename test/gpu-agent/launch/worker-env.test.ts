@@ -7,7 +7,7 @@ const build = (over: Partial<WorkerEnvFacts> = {}): Record<string, string> => bu
   userEnv: {}, hostEnv: { PATH: '/bin' }, gpus: [], gpuTypeId: '', initTimeoutSeconds: 420, cpuCount: 4,
   volumePath: undefined, ...over,
 });
-const gpu = (uuid: string, virtual = false) => ({ uuid, name: 'NVIDIA L4', virtual });
+const gpu = (uuid: string, virtual = false, index?: number) => ({ uuid, name: 'NVIDIA L4', virtual, index });
 
 t.test('the addresses obey the rules of docs/worker-protocol.md#environment', async (t) => {
   const env = build({ gpus: [gpu('GPU-1')] });
@@ -34,10 +34,29 @@ t.test('GPUs', async (t) => {
     CUDA_VISIBLE_DEVICES: 'GPU-1,MIG-2', NVIDIA_VISIBLE_DEVICES: 'GPU-1,MIG-2', RUNPOD_GPU_COUNT: '2', RUNPOD_GPU_TYPE_ID: 'NVIDIA L4',
     RUNPOD_SKIP_GPU_CHECK: undefined,
   });
+  t.notOk('CUDA_DEVICE_ORDER' in build({ gpus: [gpu('GPU-1', false, 0), gpu('MIG-2')] }), 'numbers are all or none');
   t.match(build({ userEnv: { CUDA_VISIBLE_DEVICES: '0,1,2' } }), {
     CUDA_VISIBLE_DEVICES: '', NVIDIA_VISIBLE_DEVICES: 'void', RUNPOD_GPU_COUNT: '0', RUNPOD_SKIP_GPU_CHECK: 'true',
   });
   t.match(build({ gpus: [gpu('VIRTUAL-a-0', true)] }), { CUDA_VISIBLE_DEVICES: '', RUNPOD_GPU_COUNT: '1', RUNPOD_SKIP_GPU_CHECK: 'true' });
+});
+
+t.test('numbers of cards, as programs expect them that know no uuid', async (t) => {
+  const gpus = [gpu('GPU-5', false, 5), gpu('GPU-7', false, 7)];
+  t.match(build({ gpus }), { CUDA_VISIBLE_DEVICES: '5,7', CUDA_DEVICE_ORDER: 'PCI_BUS_ID', NVIDIA_VISIBLE_DEVICES: 'GPU-5,GPU-7' });
+  const cuda = (CUDA_VISIBLE_DEVICES: string) => build({ gpus, userEnv: { CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER: 'FASTEST_FIRST' } });
+  t.match(cuda('0'), { CUDA_VISIBLE_DEVICES: '5', CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }, 'a template counts those of its worker');
+  t.match(cuda('1, 0'), { CUDA_VISIBLE_DEVICES: '7,5' });
+  t.match(cuda('3'), { CUDA_VISIBLE_DEVICES: '' }, 'one that it has not');
+  t.match(cuda('GPU-7'), { CUDA_VISIBLE_DEVICES: 'GPU-7' });
+});
+
+t.test('in a container CUDA counts its own cards: nothing is said', async (t) => {
+  const env = build({ hostEnv: undefined, gpus: [gpu('GPU-5', false, 5)] });
+  t.equal(env.NVIDIA_VISIBLE_DEVICES, 'GPU-5');
+  for (const name of ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER']) t.notOk(name in env, name);
+  t.equal(build({ hostEnv: undefined, gpus: [], userEnv: { CUDA_VISIBLE_DEVICES: '0' } }).CUDA_VISIBLE_DEVICES, '0', 'what its owner says stands');
+  t.equal(build({ hostEnv: undefined }).NVIDIA_VISIBLE_DEVICES, 'void');
 });
 
 t.test('what a template may change and what not', async (t) => {
