@@ -13,6 +13,7 @@ import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
+import { CoreLine } from './core-line.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
 import { stayConnected } from './stay-connected.ts';
 
@@ -47,6 +48,7 @@ export class PipelineLink extends BaseService {
   readonly #options: LinkOptions;
   readonly #inFlight = new Map<number, PipelineTicket>();
   readonly #outbox = new BatchQueue<PipelineCall>({ bytes: OUTBOX_BYTES_MAX });
+  #line: CoreLine<JobServiceClient> | undefined;
   #stream: Stream | undefined;
   #sending: BatchingStream<PipelineRequest> | undefined;
   #lastCallId = 0;
@@ -77,6 +79,7 @@ export class PipelineLink extends BaseService {
     this.#inFlight.set(ticket.callId, ticket);
     const call = ticket.messageAt(this.#options.clock.monotonicMs());
     this.#post({ callId: ticket.callId, apiKey: ticket.apiKey, call }, ticket.bytes);
+    this.#line?.expect();
     if (ticket.abandoned) this.abandon(ticket);
   }
 
@@ -99,10 +102,11 @@ export class PipelineLink extends BaseService {
 
   protected override onStart(): void {
     const { address, tls, transport, logger } = this.#options;
-    const client = transport.openClient(JobServiceClient, address, { tls });
+    const line = new CoreLine({ open: () => transport.openClient(JobServiceClient, address, { tls }), clock: this.#options.clock });
+    this.#line = line;
     const onAway = (): void => logger.warn({ address }, 'core cannot be reached, will try again: does it run, and is this its address?');
     const parts = { ...this.#options, signal: this.ending, onAway };
-    this.#running = stayConnected([client], (one) => this.#serve(one), parts).finally(() => client.close());
+    this.#running = stayConnected([line], () => this.#serve(line), parts).finally(() => line.close());
   }
 
   protected override async onStop(): Promise<void> {
@@ -117,20 +121,29 @@ export class PipelineLink extends BaseService {
   }
 
   /** Uses one stream until it ends. */
-  #serve(client: JobServiceClient): Promise<void> {
+  #serve(line: CoreLine<JobServiceClient>): Promise<void> {
     return new Promise((resolve) => {
       const { owner, clock, logger } = this.#options;
-      const stream = client.pipeline();
+      const stream = line.client.pipeline();
       let cause = 'ended by core';
       let ended = false;
       const end = (): void => {
         if (ended) return;
         ended = true;
+        leave();
         if (!this.ending.aborted) logger.warn({ cause, link: this.name }, 'pipeline lost, will connect again');
         owner.linkDown(this, this.#drop());
         resolve();
       };
-      stream.on('data', (response: PipelineResponse) => this.#receive(response));
+      const leave = line.use({ isWaiting: () => this.#inFlight.size > 0, lineDied: () => {
+        cause = 'its connection is dead';
+        end();
+        stream.cancel();
+      } });
+      stream.on('data', (response: PipelineResponse) => {
+        line.heard();
+        this.#receive(response);
+      });
       stream.on('error', (error) => {
         cause = error.message;
         end();

@@ -1,6 +1,7 @@
 /** Whether any replica of core serves, as each says by grpc.health.v1: it answers and so does its database. Asked at most once a second. */
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { CoreLine, isAnswer } from './core-line.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
 const METHOD = '/grpc.health.v1.Health/Check';
@@ -12,12 +13,15 @@ const KEPT_MS = 1_000;
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
 export class Readiness {
-  readonly #clients: readonly Client[];
+  readonly #lines: readonly CoreLine<Client>[];
+  /** Those that did not answer the latest question, not even with a failure. */
+  readonly #unanswered = new Set<CoreLine<Client>>();
   readonly #clock: Clock;
   #latest: Promise<boolean> | undefined;
 
   constructor({ addresses, tls, transport, clock }: Omit<ReplicaParts, 'random'>) {
-    this.#clients = addresses.map((address) => transport.openClient(Client, address, { tls }));
+    this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(Client, address, { tls }), clock }));
+    for (const line of this.#lines) line.use({ isWaiting: () => this.#unanswered.has(line), lineDied: () => this.#unanswered.delete(line) });
     this.#clock = clock;
   }
 
@@ -28,19 +32,27 @@ export class Readiness {
   }
 
   close(): void {
-    for (const client of this.#clients) client.close();
+    for (const line of this.#lines) line.close();
   }
 
   async #ask(): Promise<boolean> {
-    const answers = await Promise.all(this.#clients.map((client) => this.#askOne(client)));
+    const answers = await Promise.all(this.#lines.map((line) => this.#askOne(line)));
     this.#clock.after(KEPT_MS, () => { this.#latest = undefined; });
     return answers.includes(true);
   }
 
-  #askOne(client: Client): Promise<boolean> {
+  #askOne(line: CoreLine<Client>): Promise<boolean> {
     const deadline = this.#clock.nowMs() + ANSWER_MS_MAX;
     return new Promise((resolve) => {
-      client.makeUnaryRequest(METHOD, asItIs, asItIs, Buffer.alloc(0), { deadline }, (error, answer) => resolve(!error && SERVING.equals(answer!)));
+      this.#unanswered.add(line);
+      line.expect();
+      line.client.makeUnaryRequest(METHOD, asItIs, asItIs, Buffer.alloc(0), { deadline }, (error, answer) => {
+        if (isAnswer(error)) {
+          this.#unanswered.delete(line);
+          line.heard();
+        }
+        resolve(!error && SERVING.equals(answer!));
+      });
     });
   }
 }

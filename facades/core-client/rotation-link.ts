@@ -7,6 +7,7 @@ import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequ
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { callMetadata } from '../../proto/wire/channel.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { CoreLine } from './core-line.ts';
 import { stayConnected } from './stay-connected.ts';
 
 /** Who is told. */
@@ -26,6 +27,8 @@ export interface RotationLinkOptions extends ReplicaParts {
 
 /** Demands of one message (edge_service.proto). */
 const DEMANDS_MAX = 1_000;
+/** How long after it was told something core is expected to be there, in milliseconds: an endpoint in use is told of more often than every 5 s. */
+const TOLD_MS = 3_000;
 
 export class RotationLink extends BaseService {
   readonly name = 'rotation link';
@@ -33,7 +36,9 @@ export class RotationLink extends BaseService {
   /** The latest of each endpoint that has not left. */
   readonly #demands = new Map<string, EndpointDemand>();
   #listener: RotationListener | undefined;
-  #clients: EdgeServiceClient[] = [];
+  #lines: CoreLine<EdgeServiceClient>[] = [];
+  #line: CoreLine<EdgeServiceClient> | undefined;
+  #toldAtMs = -Infinity;
   #stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> | undefined;
   #sending: BatchingStream<WatchRotationRequest> | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -63,43 +68,59 @@ export class RotationLink extends BaseService {
     if (!this.#sending) return;
     this.#demands.set(demand.endpointId, demand);
     this.#sending.wake();
+    // Core's silence may be its answer, and requests may wait for another: so it is asked whether it is there.
+    this.#toldAtMs = this.#options.clock.monotonicMs();
+    this.#line?.expect();
   }
 
   protected override onStart(): void {
-    const { addresses, tls, transport } = this.#options;
-    this.#clients = addresses.map((address) => transport.openClient(EdgeServiceClient, address, { tls }));
-    this.#running = stayConnected(this.#clients, (client) => this.#serve(client), { ...this.#options, signal: this.ending });
+    const { addresses, tls, transport, clock } = this.#options;
+    this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(EdgeServiceClient, address, { tls }), clock }));
+    this.#running = stayConnected(this.#lines, (line) => this.#serve(line), { ...this.#options, signal: this.ending });
   }
 
   protected override async onStop(): Promise<void> {
     this.#stream?.cancel();
     await this.#running;
-    for (const client of this.#clients) client.close();
+    for (const line of this.#lines) line.close();
   }
 
   /** Uses one stream until it ends. */
-  #serve(client: EdgeServiceClient): Promise<void> {
+  #serve(line: CoreLine<EdgeServiceClient>): Promise<void> {
     return new Promise((resolve) => {
-      const stream = client.watchRotation(callMetadata(this.#options.edgeKey));
-      const sending = new BatchingStream({ sink: stream, clock: this.#options.clock, take: () => this.#take() });
-      const end = (): void => {
+      const stream = line.client.watchRotation(callMetadata(this.#options.edgeKey));
+      this.#line = line;
+      const { clock, logger } = this.#options;
+      const sending = new BatchingStream({ sink: stream, clock, take: () => this.#take() });
+      let ended = false;
+      const end = (cause?: string): void => {
+        if (ended) return;
+        ended = true;
+        if (cause !== undefined && !this.ending.aborted) logger.warn({ cause }, 'rotation stream lost, will connect again');
+        leave();
         sending.stop();
         resolve();
         // A late end of one that has a successor must not silence that.
         if (this.#stream !== stream) return;
+        this.#line = undefined;
         this.#sending = undefined;
         this.#stream = undefined;
         this.#demands.clear();
       };
+      const leave = line.use({ isWaiting: () => clock.monotonicMs() - this.#toldAtMs < TOLD_MS, lineDied: () => {
+        end('its connection is dead');
+        stream.cancel();
+      } });
       stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
+        line.heard();
         for (const rotation of rotations) this.#listener?.rotation(rotation);
         for (const refusal of refusals) this.#listener?.refused(refusal);
       });
-      stream.on('error', (error) => {
-        if (!this.ending.aborted) this.#options.logger.warn({ cause: error.message }, 'rotation stream lost, will connect again');
+      stream.on('error', (error) => end(error.message));
+      stream.on('end', () => {
+        stream.end();
         end();
       });
-      stream.on('end', () => { stream.end(); end(); });
       this.#stream = stream;
       this.#sending = sending;
       this.#listener?.up();

@@ -7,6 +7,7 @@ import { retry } from '../../core/runtime/retry.ts';
 import { callMetadata } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
+import { CoreLine, isAnswer } from './core-line.ts';
 import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
@@ -36,7 +37,7 @@ const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 export class ServiceCalls<Service extends Client> {
   readonly #clientOf: ClientConstructor<Service>;
   readonly #parts: ReplicaParts;
-  #clients: readonly Service[] = [];
+  #lines: readonly CoreLine<Service>[] = [];
   #turn = 0;
 
   constructor(clientOf: ClientConstructor<Service>, parts: ReplicaParts) {
@@ -57,34 +58,41 @@ export class ServiceCalls<Service extends Client> {
 
   /** Closes the channels; calls in flight end. A later call opens new ones. */
   close(): void {
-    for (const client of this.#clients) client.close();
-    this.#clients = [];
+    for (const line of this.#lines) line.close();
+    this.#lines = [];
   }
 
   #once<Request, Response>(
     method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: CallOptions,
   ): Promise<Response> {
     const { apiKey, repeatable, failFast = false, tryMs = TRY_MS, signal } = options;
-    const client = this.#next();
+    const line = this.#next();
     const metadata = callMetadata(apiKey, { waitForReady: !repeatable && !failFast });
     const deadline = this.#parts.clock.nowMs() + tryMs;
     return new Promise((resolve, reject) => {
+      const { client } = line;
       const call = method(client).call(client, request, metadata, { deadline }, (error, response) => {
+        leave();
         signal?.removeEventListener('abort', giveUp);
+        if (isAnswer(error)) line.heard();
         if (error) reject(error);
         else resolve(response);
       });
       const giveUp = (): void => call.cancel();
+      // A call that is cancelled fails as UNAVAILABLE, and what may be repeated is.
+      const leave = line.use({ isWaiting: () => true, lineDied: giveUp });
       if (signal?.aborted) giveUp();
       else signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
 
-  /** A client of the replica whose turn it is. */
-  #next(): Service {
-    const { addresses, tls, transport } = this.#parts;
-    if (this.#clients.length === 0) this.#clients = addresses.map((address) => transport.openClient(this.#clientOf, address, { tls }));
-    this.#turn = (this.#turn + 1) % this.#clients.length;
-    return this.#clients[this.#turn]!;
+  /** The line to the replica whose turn it is. */
+  #next(): CoreLine<Service> {
+    const { addresses, tls, transport, clock } = this.#parts;
+    if (this.#lines.length === 0) {
+      this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(this.#clientOf, address, { tls }), clock }));
+    }
+    this.#turn = (this.#turn + 1) % this.#lines.length;
+    return this.#lines[this.#turn]!;
   }
 }

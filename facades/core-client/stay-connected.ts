@@ -3,6 +3,7 @@ import type { Client } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { CoreLine } from './core-line.ts';
 
 /** How long one try to reach core may take, in milliseconds. */
 const READY_TRY_MS = 2_000;
@@ -22,20 +23,20 @@ interface ConnectParts {
   onAway?: (() => void) | undefined;
 }
 
-/** Uses the clients in turn until the signal. `serve` uses one stream until it ends; it never rejects. */
+/** Uses the lines in turn until the signal. `serve` uses one stream until it ends; it never rejects. */
 export async function stayConnected<One extends Client>(
-  clients: readonly One[], serve: (client: One) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
+  lines: readonly CoreLine<One>[], serve: (line: CoreLine<One>) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
 ): Promise<void> {
   let failures = 0;
   let missed = 0;
   for (let turn = 0; !signal.aborted; turn += 1) {
-    const client = clients[turn % clients.length]!;
+    const line = lines[turn % lines.length]!;
     const startedMs = clock.monotonicMs();
     // Between the two a stop may have come, which found no stream to end.
-    const isThere = await isReady(client, clock, signal);
+    const isThere = await isReady(line.client, clock, signal);
     missed = isThere ? 0 : missed + 1;
     if (missed === AWAY_TRIES && !signal.aborted) onAway?.();
-    if (isThere && !signal.aborted) await serve(client);
+    if (isThere && !signal.aborted) await serve(line);
     failures = clock.monotonicMs() - startedMs > PROVEN_MS ? 1 : failures + 1;
     if (!signal.aborted) await delay(clock, backoffMs(failures, PAUSE, random), signal);
   }

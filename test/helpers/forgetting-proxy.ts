@@ -38,5 +38,7 @@ export async function forgettingProxy(t: Test, target: { host: string; port: num
     forget: (port: number): void => {
       for (const way of ways) if (way.upstream.localPort === port) way.forgotten = true;
     },
+    /** Forgets all that stand; new ones pass. */
+    forgetAll: (): void => { for (const way of ways) way.forgotten = true; },
   };
 }

@@ -1,0 +1,78 @@
+/** A connection to core that brings no answer: a dead one is replaced, one of a slow core is kept, and so is one whose core stands still. Time runs faster. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { Client } from '@grpc/grpc-js';
+import t from 'tap';
+import type { Test } from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { CoreLine } from '../../../facades/core-client/core-line.ts';
+import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
+import { forgettingProxy } from '../../helpers/forgetting-proxy.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+const TIMES = 10;
+/** How long a sign of life is waited for, in milliseconds. */
+const SIGN_MS = 1_500;
+
+/** A line to an address on which somebody waits. */
+function waitingLine(t: Test, address: string) {
+  const seen = { opened: 0, asked: 0, died: 0 };
+  const clock: Clock = {
+    ...systemClock,
+    monotonicMs: () => systemClock.monotonicMs() * TIMES,
+    after: (ms, fn) => {
+      if (ms === SIGN_MS) seen.asked += 1;
+      return systemClock.after(ms / TIMES, fn);
+    },
+  };
+  const line = new CoreLine({ clock, open: () => {
+    seen.opened += 1;
+    return systemTransport.openClient(Client, address);
+  } });
+  line.use({ isWaiting: () => true, lineDied: () => { seen.died += 1; } });
+  t.teardown(() => line.close());
+  return { line, seen };
+}
+
+async function listening(t: Test): Promise<string> {
+  const server = openServer([]);
+  t.teardown(() => server.forceShutdown());
+  return `127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`;
+}
+
+t.test('a core that answers nothing and is there keeps its connection', async (t) => {
+  const { seen } = waitingLine(t, await listening(t));
+  await waitFor('three questions', () => seen.asked >= 3);
+  t.same([seen.opened, seen.died], [1, 0]);
+});
+
+t.test('a connection that is forgotten is replaced, once', async (t) => {
+  const [host, port] = (await listening(t)).split(':');
+  const proxy = await forgettingProxy(t, { host: host!, port: Number(port) });
+  const { line, seen } = waitingLine(t, `127.0.0.1:${proxy.port}`);
+  await waitFor('a question', () => seen.asked === 1);
+  proxy.forgetAll();
+  await waitFor('another connection', () => seen.died === 1);
+  const { asked, opened } = seen;
+  await waitFor('signs of life on it', () => seen.asked >= asked + 3);
+  t.same([seen.opened, seen.died], [opened, 1]);
+  t.ok(line.client);
+});
+
+t.test('a core that stands still keeps its connection', async (t) => {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { line, seen } = waitingLine(t, `127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const { client } = line;
+  await waitFor('questions by other connections', () => seen.opened >= 3);
+  t.equal(line.client, client);
+  t.equal(seen.died, 0);
+});

@@ -1,0 +1,54 @@
+/**
+ * Connections of a facade to core that are cut silently, as by a host without power or a firewall that forgot them: nobody says that they are gone, and
+ * new ones can be made. What is asked for then is answered all the same.
+ */
+import t from 'tap';
+import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { lbEndpoint } from '../../helpers/lb-endpoint.ts';
+import { Links } from '../../helpers/links.ts';
+import { scratch } from '../../helpers/scratch.ts';
+import { startSystem } from '../../helpers/system.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+const links = await Links.start(t);
+const system = await startSystem(t, { transportOf: (part) => links.of(part) });
+const { url, key } = system;
+const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js') }));
+const headers = { authorization: `Bearer ${key}` };
+const statusOf = async (path: string): Promise<number> => (await fetch(url + path, { headers })).status;
+const cut = (): void => { for (const link of links.all.filter(({ from, isOpen }) => from === 'facade' && isOpen)) link.hold(); };
+
+const files = await scratch(t);
+
+await t.test('every connection is there, and has carried something', async (t) => {
+  t.match(await jobs.runSync({ mode: 'echo' }), { status: 'COMPLETED' });
+  t.same([await statusOf('/v1/endpoints'), await statusOf('/readyz')], [200, 200]);
+  t.equal(await statusOf(`/v2/${await lbEndpoint(system, { workersMin: 1 })}/x`), 200);
+});
+
+await t.test('jobs, reads and requests that need a worker', async (t) => {
+  const cold = await lbEndpoint(system);
+  cut();
+  const [ran, listed, served, counted] = await Promise.all([
+    jobs.runSync({ mode: 'echo', n: 1 }), statusOf('/v1/endpoints'), statusOf(`/v2/${cold}/x`), statusOf(`${jobs.base}/health`),
+  ]);
+  t.match(ran, { status: 'COMPLETED', output: { n: 1 } });
+  t.same([listed, served, counted], [200, 200, 200]);
+});
+
+await t.test('a call that core holds goes on by another connection', async (t) => {
+  const waiting = jobs.runSync({ mode: 'until', file: files.path('gate') });
+  await waitFor('it to be begun', async () => (await jobs.health()).jobs.inProgress === 1);
+  const before = links.open('facade', 'JobService');
+  cut();
+  await waitFor('other connections', () => links.open('facade', 'JobService').some((link) => !before.includes(link)));
+  files.open('gate');
+  t.match(await waiting, { status: 'COMPLETED' });
+});
+
+await t.test('whether the facade is ready is known again', async () => {
+  cut();
+  await waitFor('the answer', async () => await statusOf('/readyz') === 200);
+});
