@@ -24,6 +24,7 @@ import { RefusalTeller } from './core-client/refusal-teller.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
 import { ServiceCalls } from './core-client/service-calls.ts';
 import { AccessCache } from './plugins/access-cache.ts';
+import { KeyWatch } from './plugins/key-watch.ts';
 import { refuseBrokenRequest } from './plugins/broken-request.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 
@@ -51,6 +52,7 @@ export class EdgeAuthorizer extends SingleRunService {
   readonly #options: EdgeAuthorizerOptions;
   readonly #calls: ServiceCalls<AccessServiceClient>;
   readonly #access: AccessCache;
+  readonly #keys: KeyWatch;
   readonly #places: Places;
   readonly #teller: RefusalTeller;
   readonly #core: Readiness;
@@ -69,6 +71,7 @@ export class EdgeAuthorizer extends SingleRunService {
     const replicas = { addresses, transport, clock, random };
     this.#calls = new ServiceCalls(AccessServiceClient, replicas);
     this.#access = new AccessCache(({ apiKey, ...request }) => this.#calls.call((client) => client.checkAccess, request, { apiKey, repeatable: true }), clock);
+    this.#keys = new KeyWatch(this.#access, clock);
     const link = new RotationLink({ ...replicas, edgeKey, logger });
     this.#core = new Readiness(replicas);
     this.#places = new Places({ link, waits: WAIT_BOUNDS, clock, logger });
@@ -120,7 +123,8 @@ export class EdgeAuthorizer extends SingleRunService {
       const settings = JSON.parse(text) as AuthorizerSettings;
       const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, { teller: this.#teller }) : undefined;
       this.#settings = text;
-      this.#authorizer = new Authorizer({ places: this.#places, gate: { access: this.#access, rateLimit }, settings, edgeKey, clock, logger });
+      const gate = { access: this.#access, rateLimit };
+      this.#authorizer = new Authorizer({ places: this.#places, gate, keys: this.#keys, settings, edgeKey, clock, logger });
       return;
     }
   }

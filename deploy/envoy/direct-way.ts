@@ -107,10 +107,9 @@ export function upstreamFilters(): Message[] {
 }
 
 /** Routes that stand before `rest`, which are those to the facades and are asked about when they may be for a load-balancing endpoint. */
-export function directRoutes(rest: readonly Message[], { edgeKey, socketSilenceMs }: { edgeKey: string; socketSilenceMs: number }): Message[] {
+export function directRoutes(rest: readonly Message[], edgeKey: string): Message[] {
   const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
   return [
-    directRoute([{ name: 'upgrade', present_match: true }], { timeout: '0s', idle_timeout: duration(socketSilenceMs) }),
     directRoute(WITHOUT_BODY, DIRECT_TIMES, FULL),
     directRoute([GRPC], DIRECT_TIMES, UNTIL_TOLD),
     directRoute([], DIRECT_TIMES),

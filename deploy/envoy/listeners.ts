@@ -42,7 +42,7 @@ export function listeners(config: EdgeConfig): Message[] {
 function publicListener(config: EdgeConfig): Message {
   const isDirect = config.edgeKey !== '';
   const facades = [socketRoute(config.lbSocketIdleMs), facadeRoute()];
-  const routes = isDirect ? directRoutes(facades, { edgeKey: config.edgeKey, socketSilenceMs: config.lbSocketIdleMs }) : facades;
+  const routes = isDirect ? directRoutes(facades, config.edgeKey) : facades;
   const filter = httpManager({
     name: 'public', trustedProxies: config.trustedProxies, accessLog: config.accessLog, silenceMs: REQUEST_SILENCE_MS,
     filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(config.edgeKey) : [])],

@@ -9,10 +9,12 @@ import { dial, forward } from './forward.ts';
 import type { ClientSide, ForwardLimits, Way } from './forward.ts';
 import { KeptConnections } from './kept-connections.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
-import { needsEdge } from './lb-error.ts';
+import { needsEdge, notAllowed } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
 import type { Admitted, Places, WaitBounds } from './places.ts';
 import type { Tunnels } from './tunnels.ts';
+import type { AccessQuestion } from '../plugins/access-cache.ts';
+import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 
 /** What bounds requests. */
 export interface ActivatorLimits extends ForwardLimits {
@@ -21,18 +23,32 @@ export interface ActivatorLimits extends ForwardLimits {
   waits: Pick<WaitBounds, 'strictMs'>;
 }
 
+/** Who asks. `question`: by what a key that is not an edge's word is checked again. */
+export type Asker = Admitted & { question?: AccessQuestion };
+
+/** What it needs. */
+export interface ActivatorParts {
+  places: Places;
+  tunnels: Tunnels;
+  keys: KeyWatch;
+  limits: ActivatorLimits;
+  clock: Clock;
+}
+
 export class Activator extends BaseService {
   readonly name = 'activator';
   readonly #places: Places;
   readonly #tunnels: Tunnels;
+  readonly #keys: KeyWatch;
   readonly #limits: ActivatorLimits;
   readonly #clock: Clock;
   readonly #connections: KeptConnections;
 
-  constructor({ places, tunnels, limits, clock }: { places: Places; tunnels: Tunnels; limits: ActivatorLimits; clock: Clock }) {
+  constructor({ places, tunnels, keys, limits, clock }: ActivatorParts) {
     super();
     this.#places = places;
     this.#tunnels = tunnels;
+    this.#keys = keys;
     this.#limits = limits;
     this.#clock = clock;
     this.#connections = new KeptConnections(clock);
@@ -45,15 +61,16 @@ export class Activator extends BaseService {
   }
 
   /** Carries a request that was let in to a worker. Rejects with what its client is to be told. */
-  async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Admitted, upgrade?: ClientSide['upgrade']): Promise<void> {
+  async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Asker, upgrade?: ClientSide['upgrade']): Promise<void> {
     const gone = clientGone(reply, upgrade);
     if (gone.aborted) return;
-    const client: ClientSide = { request, reply, target, gone, upgrade };
+    const watchKey = who.question && this.#keys.access(who.question);
+    const client: ClientSide = { request, reply, target, gone, upgrade, watchKey };
     const asked = this.#ask(request, gone);
     const endsAtMs = this.#clock.monotonicMs() + asked.waitMs;
     for (let again = false; ; again = true) {
       const waitMs = Math.max(0, endsAtMs - this.#clock.monotonicMs());
-      const place = await this.#places.place(target.endpointId, who, { ...asked, waitMs, again }).catch((error: unknown) => {
+      const place = await this.#place(target.endpointId, who, { ...asked, waitMs, again }, watchKey).catch((error: unknown) => {
         if (gone.aborted) return undefined;
         throw error;
       });
@@ -67,6 +84,20 @@ export class Activator extends BaseService {
       } finally {
         place.release();
       }
+    }
+  }
+
+  /** Waits for a place for as long as the key does. */
+  async #place(endpointId: string, who: Asker, asked: PlaceRequest, watchKey: WatchKey | undefined): Promise<WorkerPlace> {
+    if (!watchKey) return this.#places.place(endpointId, who, asked);
+    const revoked = new AbortController();
+    const unwatch = watchKey(() => revoked.abort());
+    try {
+      return await this.#places.place(endpointId, who, { ...asked, signal: AbortSignal.any([asked.signal, revoked.signal]) });
+    } catch (error) {
+      throw revoked.signal.aborted ? notAllowed('invalid api key') : error;
+    } finally {
+      unwatch();
     }
   }
 

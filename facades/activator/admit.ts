@@ -4,6 +4,7 @@ import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { isId } from '../plugins/authenticate.ts';
+import type { AccessQuestion } from '../plugins/access-cache.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { keyOfQueueRequest } from '../plugins/credentials.ts';
 import type { LimitedRequest } from '../plugins/rate-limit.ts';
@@ -15,6 +16,8 @@ export interface Identified {
   apiKey: string;
   accountId: string;
   limited: LimitedRequest;
+  /** What core was asked about the key. */
+  question: AccessQuestion;
 }
 
 /** Throws what the client is to be told. Undefined: it is a queue-based endpoint's OpenAI operation. */
@@ -24,7 +27,8 @@ export async function identify({ headers, method }: IncomingMessage, target: LbT
   if (apiKey === undefined) throw notAllowed(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
   const { endpointId } = target;
   const write = headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
-  const decision = await access.lookLive({ apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
+  const question = { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS };
+  const decision = await access.lookLive(question);
   if (decision instanceof CoreError) {
     if (target.isShared) return undefined;
     throw decision.reason === 'UNAUTHORIZED' ? notAllowed('invalid api key') : noSuch(decision);
@@ -35,7 +39,7 @@ export async function identify({ headers, method }: IncomingMessage, target: LbT
     throw noSuch(decision.endpointType === EndpointType.QB ? queueBased(method ?? '', target) : new CoreError('ENDPOINT_NOT_FOUND', ''));
   }
   const { accountId, workersRunning, requestQuota } = decision;
-  return { apiKey, accountId, limited: { endpointId, operation: 'lb', accountId, workersRunning, requestQuota, apiKey } };
+  return { apiKey, accountId, question, limited: { endpointId, operation: 'lb', accountId, workersRunning, requestQuota, apiKey } };
 }
 
 function queueBased(method: string, { path }: LbTarget): CoreError {

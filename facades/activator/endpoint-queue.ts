@@ -5,7 +5,7 @@
 import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
-import { noWorkers, workerGone, workerTimeout } from './lb-error.ts';
+import { notAllowed, noWorkers, workerGone, workerTimeout } from './lb-error.ts';
 
 /** How long a worker that refused a connection, or said that it is full, gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
 const SUSPECT_MS = 500;
@@ -40,8 +40,10 @@ export interface PlaceRequest {
   waitMs: number;
   /** It was given a place before, at a worker that could not be reached: it goes to the front. */
   again: boolean;
-  /** Aborts when the client has gone. */
+  /** Aborts when the client has gone, or may not wait any more. */
   signal: AbortSignal;
+  /** Key of the request. Absent or empty: an edge has let it in. */
+  apiKey?: string;
 }
 
 interface Worker {
@@ -189,6 +191,16 @@ export class EndpointQueue {
       worker.suspect = undefined;
       this.#serve();
     });
+  }
+
+  /** Refuses those that wait with a key that does not do any more. */
+  refuse(apiKey: string): void {
+    for (const waiter of this.#waiters) if (waiter.asked.apiKey === apiKey) waiter.fail(notAllowed('invalid api key'));
+  }
+
+  /** Keys of those that wait, the oldest first; empty: an edge has let it in. */
+  *keys(): Iterable<string> {
+    for (const { asked } of this.#waiters) yield asked.apiKey ?? '';
   }
 
   /** Nobody can be served any more. */

@@ -6,10 +6,11 @@ import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse }
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { request as httpRequest } from '../../core/runtime/node-http.ts';
 import type { WorkerPlace } from './endpoint-queue.ts';
 import { hostPortOf } from './kept-connections.ts';
+import type { WatchKey } from '../plugins/key-watch.ts';
 import type { KeptConnections } from './kept-connections.ts';
 import { requestHeaders, responseHeaders } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
@@ -18,11 +19,10 @@ import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } 
 import { noHttp, tooLarge, tooSlow, wordyWorker, workerFailed } from './lb-error.ts';
 import type { LbError } from './lb-error.ts';
 import { hasBody, RequestBody } from './request-body.ts';
+import { joinSockets } from './join-sockets.ts';
 
 /** Longest time for a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
-/** How long one side of an upgraded connection may take to end what the other has ended, in milliseconds. */
-const END_MS = 5_000;
 
 /** Informational answers of one worker that its client is told: nothing holds them up. */
 const TOLD_MAX = 20;
@@ -42,6 +42,8 @@ export interface ClientSide {
   gone: AbortSignal;
   /** It is to become another connection: its socket, and what came behind the request. */
   upgrade?: { socket: Socket; head: Buffer } | undefined;
+  /** Watches the key while a connection that it opened stays open. Absent: no key opened it. */
+  watchKey?: WatchKey | undefined;
 }
 
 /** What bounds it. */
@@ -223,32 +225,10 @@ class Forward {
     const lines = ['HTTP/1.1 101 Switching Protocols', `Upgrade: ${response.headers.upgrade ?? 'websocket'}`, 'Connection: Upgrade'];
     for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
-    if (head.length > 0) socket.write(head);
+    if (head.length > 0) worker.unshift(head);
     if (upgrade.head.length > 0) worker.write(upgrade.head);
-    let isOver = false;
-    let lastWords: Timer | undefined;
-    const end = (): void => {
-      if (isOver) return;
-      isOver = true;
-      lastWords?.cancel();
-      socket.destroySoon();
-      worker.end();
-      const timer = this.#clock.after(END_MS, () => worker.destroy());
-      worker.once('close', () => timer.cancel());
-      this.#over.resolve('SERVED');
-    };
-    // Whatever passes, passes here too.
-    socket.setTimeout(this.#limits.socketIdleMs, end);
-    for (const side of [socket, worker]) {
-      side.on('error', end);
-      side.once('close', end);
-      // The other side may have something to say yet, and may be a server that never ends by itself.
-      side.once('end', () => { lastWords ??= isOver ? undefined : this.#clock.after(END_MS, end); });
-    }
-    // Its end was waited for; from here on it is read.
-    socket.removeAllListeners('readable');
-    socket.pipe(worker);
-    worker.pipe(socket);
+    const joined = { client: socket, worker, idleMs: this.#limits.socketIdleMs, watchKey: this.#client.watchKey };
+    joinSockets(joined, this.#clock, () => this.#over.resolve('SERVED'));
   }
 
   /** The worker's connection is over. An answer that is whole may still wait here for a client that reads slowly. */

@@ -43,6 +43,8 @@ interface Endpoint {
   queue: EndpointQueue;
   /** The latest that was let in: core is asked in its name. Empty: in the edges' name, or not at all. */
   apiKey: string;
+  /** The one that core was told last, which is the one that it refuses. */
+  toldKey: string;
   /** When a request came last, or was last seen to wait or run. */
   usedAtMs: number;
   /** Since when requests wait without a word of core; undefined: they do not. */
@@ -143,7 +145,7 @@ export class Places extends BaseService {
     if (!asked.again) this.#checkRoom(endpoint, accountId);
     this.#count(accountId, 1);
     try {
-      return await endpoint.queue.place(asked);
+      return await endpoint.queue.place({ ...asked, apiKey });
     } finally {
       this.#count(accountId, -1);
     }
@@ -168,7 +170,7 @@ export class Places extends BaseService {
     if (known) return known;
     const endpoint: Endpoint = {
       queue: new EndpointQueue(this.#clock, () => this.#changed(id)),
-      apiKey: '', usedAtMs: 0, missedSinceMs: undefined, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
+      apiKey: '', toldKey: '', usedAtMs: 0, missedSinceMs: undefined, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
     };
     this.#endpoints.set(id, endpoint);
     return endpoint;
@@ -223,6 +225,7 @@ export class Places extends BaseService {
     const { queue, apiKey } = endpoint;
     endpoint.toldAtMs = this.#clock.monotonicMs();
     endpoint.toldWaiting = queue.waiting;
+    endpoint.toldKey = apiKey;
     endpoint.changed = false;
     this.#link.tell({ endpointId: id, apiKey, waiting: queue.waiting, workers: queue.loads(), version: queue.version });
   }
@@ -238,10 +241,13 @@ export class Places extends BaseService {
       this.#endpoints.delete(endpointId);
       return endpoint.queue.close(new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.'));
     }
-    // Core tells of its changes no more: what is known grows old. Another request may bring a key that does.
-    endpoint.queue.forgetRotation();
-    const hadKey = endpoint.apiKey !== '';
-    Object.assign(endpoint, { apiKey: '', toldAtMs: -Infinity, toldWaiting: 0, changed: false });
-    if (hadKey) this.#tell(endpointId);
+    const { queue, toldKey } = endpoint;
+    // Whoever waits with that key gets no worker in the name of another, an edge's least of all.
+    if (reason === 'UNAUTHORIZED' && toldKey !== '') queue.refuse(toldKey);
+    // Core tells of its changes no more: what is known grows old. Another request may have a key that does, or bring one.
+    queue.forgetRotation();
+    const apiKey = endpoint.apiKey === toldKey ? [...queue.keys()].find((key) => key !== toldKey) ?? '' : endpoint.apiKey;
+    Object.assign(endpoint, { apiKey, toldAtMs: -Infinity, toldWaiting: 0, changed: false });
+    if (toldKey !== '') this.#tell(endpointId);
   }
 }

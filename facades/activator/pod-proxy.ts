@@ -10,6 +10,7 @@ import type { LocatePodRequest, LocatePodResponse } from '../../proto/gen/slipwa
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
+import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 import type { RateLimit } from '../plugins/rate-limit.ts';
 import type { UpgradeSocket } from './upgrade-socket.ts';
 import { clientGone } from './client-gone.ts';
@@ -34,6 +35,7 @@ export interface PodProxyOptions {
   tunnels: Tunnels;
   rateLimit: RateLimit | undefined;
   limits: ForwardLimits;
+  keys: KeyWatch;
   clock: Clock;
 }
 
@@ -62,7 +64,13 @@ export class PodProxy {
     const isOpen = target.prefix === '';
     const { podId: endpointId, path, prefix } = target;
     const seen = { endpointId, path, prefix, queryKey: undefined, isShared: false, keepsKey: isOpen };
-    await forward({ request, reply: reply.raw, target: seen, gone, upgrade }, { socket }, NO_WORKER, limits, clock);
+    const watchKey = isOpen ? undefined : this.#watchKey(request, target);
+    await forward({ request, reply: reply.raw, target: seen, gone, upgrade, watchKey }, { socket }, NO_WORKER, limits, clock);
+  }
+
+  #watchKey(request: IncomingMessage, target: PodTarget): WatchKey {
+    const name = `pod ${nameOf(target, isWrite(request), keyOfRestRequest(request.headers.authorization) ?? '')}`;
+    return (onRefused) => this.#options.keys.watch(name, async () => (await this.#locate(request, target)) !== undefined, onRefused);
   }
 
   #connect({ address, tunnelMachineId }: LocatePodResponse, { podId, port }: PodTarget, gone: AbortSignal) {
@@ -70,12 +78,13 @@ export class PodProxy {
     return address === '' ? Promise.resolve(undefined) : dial(address, gone);
   }
 
-  #locate({ method, headers }: IncomingMessage, { podId, port, prefix }: PodTarget): Promise<LocatePodResponse> {
+  #locate(request: IncomingMessage, target: PodTarget): Promise<LocatePodResponse> {
+    const { podId, port, prefix } = target;
     const open = prefix === '';
-    const apiKey = open ? '' : keyOfRestRequest(headers.authorization);
+    const apiKey = open ? '' : keyOfRestRequest(request.headers.authorization);
     if (apiKey === undefined) throw noPodKey();
-    const write = headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
-    const name = JSON.stringify([podId, port, write, apiKey]);
+    const write = isWrite(request);
+    const name = nameOf(target, write, apiKey);
     const known = this.#places.get(name);
     if (known) return known;
     if (this.#questions >= QUESTIONS_MAX) throw new CoreError('RATE_LIMITED', 'Too many pods are being looked for; try again shortly.');
@@ -86,4 +95,12 @@ export class PodProxy {
     asked.catch(() => { if (this.#places.peek(name) === asked) this.#places.delete(name); });
     return asked;
   }
+}
+
+function isWrite({ method, headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
+}
+
+function nameOf({ podId, port }: PodTarget, write: boolean, apiKey: string): string {
+  return JSON.stringify([podId, port, write, apiKey]);
 }

@@ -10,13 +10,17 @@ import type { ServiceCalls } from '../core-client/service-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { isId } from '../plugins/authenticate.ts';
+import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 
 /** Parts handed to every queue route. */
 export interface JobParts {
   jobs: PipelinedJobs;
   /** Calls about endpoints themselves. */
   endpoints: ServiceCalls<EndpointServiceClient>;
+  /** Of clients that wait or listen. */
+  keys: KeyWatch;
   answers: AnswerBudget;
   bodies: BodyWork;
   config: FacadeConfig;
@@ -40,18 +44,35 @@ export function jobIdOf(request: FastifyRequest): string {
   return jobId;
 }
 
+/** Watches the key of a request that reads for a while. */
+export function readingKey({ keys }: Pick<JobParts, 'keys'>, request: FastifyRequest): WatchKey {
+  return keys.access({ apiKey: request.caller.apiKey, endpointId: endpointIdOf(request), write: false, api: Api.JOBS });
+}
+
 /** Sends a JSON text as it is. Success is always 200: two clients take nothing else (docs/api.md#clients). */
 export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
-/** Waits for a call, and ends its wait when the client goes away first. */
-export async function whileConnected<Reply>(reply: FastifyReply, call: OpenCall<Reply>): Promise<Reply> {
+/** Waits for a call for as long as the key does; throws UNAUTHORIZED when it was revoked first, whatever the answer is then. */
+export async function whileAllowed<Reply>(watchKey: WatchKey, call: OpenCall<Reply>): Promise<Reply> {
+  let isRevoked = false;
+  const unwatch = watchKey(() => {
+    isRevoked = true;
+    call.abandon();
+  });
+  const answer = await call.answer.finally(unwatch);
+  if (isRevoked) throw new CoreError('UNAUTHORIZED', 'The API key was revoked.');
+  return answer;
+}
+
+/** Waits for a call, and ends its wait when the client goes away or its key is revoked first. */
+export async function whileConnected<Reply>(parts: Pick<JobParts, 'keys'>, request: FastifyRequest, reply: FastifyReply, call: OpenCall<Reply>): Promise<Reply> {
   const leave = (): void => call.abandon();
   if (reply.raw.closed) leave();
   reply.raw.once('close', leave);
   try {
-    return await call.answer;
+    return await whileAllowed(readingKey(parts, request), call);
   } finally {
     reply.raw.off('close', leave);
   }

@@ -1,6 +1,7 @@
 /** The job behind an OpenAI request, from submission to its end. Cancelled when its client goes away, unless the operator says no. */
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
@@ -11,6 +12,7 @@ import type { HeldAnswer, Reading } from '../plugins/answer-budget.ts';
 import { LOG_START } from '../jobs/chunk-id.ts';
 import { jobBytes, pageBytes } from '../jobs/job-bytes.ts';
 import type { LiveResponse } from '../jobs/live-response.ts';
+import { whileAllowed } from '../jobs/job-parts.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
 
 /** Where the job goes and who sends it. */
@@ -139,7 +141,9 @@ export class OpenaiJob {
 
   async #whileListening<Reply>(call: OpenCall<Reply>): Promise<Reply> {
     const takeBack = this.#options.live.whenGone(call.abandon);
-    return call.answer.finally(takeBack);
+    const { apiKey, endpointId } = this.#options;
+    const watchKey = this.#parts.keys.access({ apiKey, endpointId, write: true, api: Api.JOBS });
+    return whileAllowed(watchKey, call).finally(takeBack);
   }
 
   #request(): SubmitJobRequest {

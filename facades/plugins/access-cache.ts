@@ -112,6 +112,7 @@ export class AccessCache {
   }
 }
 
-function nameOf({ apiKey, endpointId, write, api }: AccessQuestion): string {
+/** Names a question: equal ones have one name. */
+export function nameOf({ apiKey, endpointId, write, api }: AccessQuestion): string {
   return `${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
 }

@@ -23,7 +23,7 @@ export function runsync(parts: JobParts): JobHandler {
 }
 
 async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: FastifyReply): Promise<Job> {
-  const job = await whileConnected(reply, await submit(parts, request));
+  const job = await whileConnected(parts, request, reply, await submit(parts, request));
   request.jobId = job.id;
   // The line about the request was written when its client left.
   if (reply.raw.closed) parts.logger.debug({ ...idsOf(request) }, 'the client of a job has left, the job goes on');

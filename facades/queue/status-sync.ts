@@ -10,7 +10,7 @@ import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 export function statusSync(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const waitRequest = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), waitMs: statusSyncWaitMs(request.query) };
-    const read = (): Promise<Job> => whileConnected(reply, parts.jobs.wait(request.caller.apiKey, waitRequest));
+    const read = (): Promise<Job> => whileConnected(parts, request, reply, parts.jobs.wait(request.caller.apiKey, waitRequest));
     return sendJson(reply, presentJob(await holdJob(parts, request, reply, read)));
   };
 }

@@ -14,7 +14,7 @@ import { LiveResponse } from '../jobs/live-response.ts';
 import { pageBytes } from '../jobs/job-bytes.ts';
 import { presentChunk } from './present-chunks.ts';
 import { publicStatus } from './present-job.ts';
-import { endpointIdOf, jobIdOf } from '../jobs/job-parts.ts';
+import { endpointIdOf, jobIdOf, readingKey, whileAllowed } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 
@@ -25,16 +25,18 @@ const HEARTBEAT_MS = 15_000;
 const CHUNKS_PER_READ = 100;
 
 /** The route behind `Accept: text/event-stream`. */
-export function streamEvents({ jobs, answers }: JobParts): JobHandler {
+export function streamEvents(parts: JobParts): JobHandler {
+  const { jobs, answers } = parts;
   return async (request, reply) => {
     const place = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit: CHUNKS_PER_READ };
     const { apiKey } = request.caller;
     const live = new LiveResponse(reply);
+    const watchKey = readingKey(parts, request);
     const read = (cursor: ChunkCursor, waitMs: number): Promise<HeldPage> => answers.hold(request, reply, {
       read: async () => {
         const call = jobs.chunks(apiKey, { ...place, cursor, waitMs });
         const takeBack = live.whenGone(call.abandon);
-        return call.answer.finally(takeBack);
+        return whileAllowed(watchKey, call).finally(takeBack);
       },
       bytesOf: pageBytes,
     });

@@ -31,14 +31,15 @@ export function stream(parts: JobParts): JobHandler {
 }
 
 /** Reads on from the shared place. A page without room in memory is read again by its own place, because the shared one has moved on. */
-async function drain({ jobs, answers }: JobParts, request: FastifyRequest, reply: FastifyReply, waitMs: number): Promise<ReadChunksResponse> {
+async function drain(parts: JobParts, request: FastifyRequest, reply: FastifyReply, waitMs: number): Promise<ReadChunksResponse> {
+  const { jobs, answers } = parts;
   const { apiKey } = request.caller;
   const job = { endpointId: endpointIdOf(request), jobId: jobIdOf(request) };
   let before: ChunkCursor | undefined;
   let limit = CHUNKS_PER_READ;
   const { answer } = await answers.hold(request, reply, {
     read: async () => {
-      const page = await whileConnected(reply, jobs.chunks(apiKey, { ...job, cursor: undefined, waitMs, limit }));
+      const page = await whileConnected(parts, request, reply, jobs.chunks(apiKey, { ...job, cursor: undefined, waitMs, limit }));
       const [first] = page.chunks;
       if (first) before = { attempt: first.attempt, number: first.number - 1 };
       limit = page.chunks.length;

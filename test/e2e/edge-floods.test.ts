@@ -1,4 +1,4 @@
-/** Floods of WebSockets, by a facade and straight from Envoy: how many there may be, what they may take up, and that others are served beside them. */
+/** Floods of WebSockets, by a facade alone and through Envoy: how many there may be, what they may take up, and that others are served beside them. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { LB_REQUESTS_AT_ONCE } from '../../proto/wire/limits.ts';
+import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
 import { WAIT_BOUNDS } from '../../facades/activator/places.ts';
 import { memoryMib } from '../bench/process-usage.ts';
 import { directCount } from '../helpers/direct-way.ts';
@@ -41,7 +41,7 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
   const straight = await lbEndpoint(system, { workersMin: 1 });
   const ways = [
     { way: 'by a facade', url: system.url, id: few, open: CONCURRENCY, held: WAIT_BOUNDS.endpointMax },
-    { way: 'straight', url: edgeUrl, id: straight, open: LB_REQUESTS_AT_ONCE, held: 0 },
+    { way: 'through Envoy', url: edgeUrl, id: straight, open: LB_DIRECT_CONCURRENCY_MIN, held: WAIT_BOUNDS.endpointMax },
   ];
   const { at } = lbClient({ url: edgeUrl, key: system.key });
   await waitFor('the direct way', async () => (await at(straight, '/x')).ok && await directCount(straight, edge) > 0);
@@ -49,7 +49,7 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
   for (const { way, url, id, open, held } of ways) {
     const { hostname, port } = new URL(url);
     const client = lbClient({ url, key: system.key });
-    const used = (): number => memoryMib(way === 'straight' ? pid : system.facade.pid!).now;
+    const used = (): number => memoryMib(way === 'through Envoy' ? pid : system.facade.pid!).now;
     /** All at another endpoint are served, one after the other; the longest time in milliseconds. */
     const beside = async (t: Test): Promise<number> => {
       let longest = 0;

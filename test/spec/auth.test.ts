@@ -125,3 +125,24 @@ t.test('a revoked key stops working within 5 s', async (t) => {
   });
   t.ok(performance.now() - revokedMs < 5_500, `after ${Math.round(performance.now() - revokedMs)} ms`);
 });
+
+t.test('a revoked key ends what waits and listens with it', async (t) => {
+  const { key, secret } = await call(system.clients.keys, 'createKey', {
+    name: 'leaked', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined,
+  }, system.rootKey);
+  const silent = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  const id = await silent.run({});
+  const send = (method: string, path: string, headers: Record<string, string> = {}): Promise<Response> => fetch(`${system.url}${silent.base}${path}`, {
+    method, headers: { authorization: `Bearer ${secret}`, ...headers }, ...(method === 'POST' ? { body: '{"input":{}}' } : {}),
+  });
+  const feed = await send('GET', `/stream/${id}`, { accept: 'text/event-stream' });
+  const waiting = [send('POST', '/runsync?wait=300000'), send('GET', `/status-sync/${id}?wait=300000`), send('GET', `/stream/${id}?wait=300000`)];
+  const completion = send('POST', '/openai/v1/chat/completions');
+  await waitFor('the jobs', async () => (await silent.health()).jobs.inQueue === 3);
+  await call(system.clients.keys, 'revokeKey', { id: key!.id }, system.key);
+  const text = await feed.text();
+  t.match(text, /event: error\ndata: \{"error":".*","code":"unauthorized"\}/);
+  t.notMatch(text, 'keep-alive', 'before it would have been told that there is nothing new');
+  for (const answer of await Promise.all(waiting)) t.match([answer.status, await answer.json()], [401, { code: 'unauthorized' }]);
+  t.match([(await completion).status, await (await completion).json()], [401, { error: { code: 'unauthorized' } }]);
+});

@@ -12,6 +12,7 @@ import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { startSystem } from '../helpers/system.ts';
+import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { seededRandom } from '../helpers/seeded-random.ts';
 
@@ -92,6 +93,20 @@ await t.test('on a machine that can be dialled', async (t) => {
     const endpoint = await system.createEndpoint({ command: ['true'], fields: { workersMin: 0 } });
     const narrow = await system.newKey(KeyScope.ALL, system.accountId, [endpoint]);
     t.equal((await send(path, { headers: bearer(narrow) })).status, 404, 'a key for endpoints sees no pods');
+  });
+
+  await t.test('a revoked key ends the WebSockets that it has opened by path', async (t) => {
+    const fields = { name: 'leaked', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined };
+    const made = await call(system.clients.keys, 'createKey', fields, system.rootKey);
+    const chat = `${url.replace('http', 'ws')}/pods/${pod.id}/${pod.port}/chat`;
+    const [talk, kept] = [talkOn(chat, made.secret), talkOn(chat, key)];
+    await waitFor('words', () => talk.words > 0 && kept.words > 0);
+    await call(system.clients.keys, 'revokeKey', { id: made.key!.id }, key);
+    await waitFor('its end', () => !talk.isOpen);
+    const { words } = kept;
+    await waitFor('another key to talk on', () => kept.words > words + 5 || !kept.isOpen);
+    t.ok(kept.isOpen);
+    kept.stop();
   });
 
   await t.test('what is not shown', async (t) => {

@@ -15,12 +15,14 @@ import { Places, WAIT_BOUNDS } from '../../../facades/activator/places.ts';
 import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
 import { Tunnels } from '../../../facades/activator/tunnels.ts';
 import { RotationLink } from '../../../facades/core-client/rotation-link.ts';
+import { KeyWatch } from '../../../facades/plugins/key-watch.ts';
 import type { UpgradeSocket } from '../../../facades/activator/upgrade-socket.ts';
 import { systemTransport } from '../../../proto/wire/channel.ts';
 import { logger } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const limits = { processingMs: 120_000, socketIdleMs: 120_000 };
+const keys = new KeyWatch({ lookLive: async () => { throw new Error('nobody asks'); } }, systemClock);
 const tunnels = new Tunnels({ clock: systemClock, logger, admit: async () => '' });
 
 /** A request whose client has gone, as a server sees it. */
@@ -40,7 +42,7 @@ async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
 t.test('it waits for no worker', async (t) => {
   const link = new RotationLink({ addresses: ['127.0.0.1:1'], edgeKey: '', transport: systemTransport, clock: systemClock, random: systemRandom, logger });
   const places = new Places({ link, waits: WAIT_BOUNDS, clock: systemClock, logger });
-  const activator = new Activator({ places, tunnels, limits: { ...limits, holdMs: 120_000, waits: WAIT_BOUNDS }, clock: systemClock });
+  const activator = new Activator({ places, tunnels, keys, limits: { ...limits, holdMs: 120_000, waits: WAIT_BOUNDS }, clock: systemClock });
   const [request, reply] = await left(t);
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
   const served = activator.serve(request, reply, target, { apiKey: '', accountId: 'a' });
@@ -90,7 +92,7 @@ t.test('no pod hears of it', async (t) => {
   request.headers.authorization = 'Bearer k';
   const address = `127.0.0.1:${(pod.address() as AddressInfo).port}`;
   const locate = async () => ({ accountId: 'a', address, tunnelMachineId: '' });
-  const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, limits: { ...limits, processingMs: 500 }, clock: systemClock });
+  const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, keys, limits: { ...limits, processingMs: 500 }, clock: systemClock });
   const pretended = { raw: reply, hijack: () => undefined } as unknown as FastifyReply;
   await proxy.serve(request, pretended, { podId: 'abcdefghijklmn', port: 80, path: '/', prefix: '/pods/abcdefghijklmn/80' }).catch(() => undefined);
   t.equal(heard, 0);

@@ -5,6 +5,7 @@ import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
 import { Tunnels } from '../../../facades/activator/tunnels.ts';
+import { KeyWatch } from '../../../facades/plugins/key-watch.ts';
 import { logger } from '../../helpers/job-engine.ts';
 
 t.test('a flood of keys does not become a flood of questions', async (t) => {
@@ -15,7 +16,8 @@ t.test('a flood of keys does not become a flood of questions', async (t) => {
     asked += 1;
     return new Promise<never>(() => undefined);
   };
-  const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, limits, clock: systemClock });
+  const nobody = { lookLive: async (): Promise<never> => { throw new Error('nobody asks'); } };
+  const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, keys: new KeyWatch(nobody, systemClock), limits, clock: systemClock });
   const serve = (key: string) => {
     const request = { method: 'GET', headers: { authorization: `Bearer ${key}` } } as IncomingMessage;
     return proxy.serve(request, {} as FastifyReply, { podId: 'abcdefghijklmn', port: 80, path: '/', prefix: '/pods/abcdefghijklmn/80' });

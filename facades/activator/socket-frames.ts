@@ -1,0 +1,59 @@
+/** Where frames of a WebSocket end (RFC 6455, 5.2), so that a frame of our own can be put between two. Pure. */
+
+/** Status of a connection that ends because its key was revoked (RFC 6455, 7.4.1). */
+export const POLICY_VIOLATION = 1008;
+
+const LENGTH_16 = 126;
+const LENGTH_64 = 127;
+const CLOSE = 0x88;
+/** A header that is longer than this cannot be: two bytes, eight of length, four of mask. */
+const HEADER_BYTES_MAX = 14;
+
+/** Follows the frames of one direction. What is no frame is taken for one: nothing is judged. */
+export class FrameEnds {
+  /** Begin of a header that has not come whole. */
+  readonly #header = Buffer.alloc(HEADER_BYTES_MAX);
+  #headerBytes = 0;
+  /** Bytes of the present frame that are still to come; 0: between two frames, or in a header. */
+  #left = 0;
+
+  /** Nothing of a frame has come whose rest is missing. */
+  get isBetween(): boolean {
+    return this.#left === 0 && this.#headerBytes === 0;
+  }
+
+  /** Takes the next bytes; returns how many of them belong to frames that are whole, 0 when no frame ends in them. */
+  pass(piece: Buffer): number {
+    let at = 0;
+    let end = 0;
+    while (at < piece.length) {
+      const taken = this.#left > 0 ? Math.min(this.#left, piece.length - at) : 0;
+      this.#left -= taken;
+      at += taken;
+      if (taken === 0) this.#addToHeader(piece[at++]!);
+      if (this.isBetween) end = at;
+    }
+    return end;
+  }
+
+  #addToHeader(byte: number): void {
+    this.#header[this.#headerBytes++] = byte;
+    if (this.#headerBytes < 2) return;
+    const length = this.#header[1]! & 0x7f;
+    const mask = (this.#header[1]! & 0x80) === 0 ? 0 : 4;
+    const extended = length === LENGTH_16 ? 2 : length === LENGTH_64 ? 8 : 0;
+    if (this.#headerBytes < 2 + extended + mask) return;
+    this.#headerBytes = 0;
+    this.#left = extended === 0 ? length : extended === 2 ? this.#header.readUInt16BE(2) : Number(this.#header.readBigUInt64BE(2));
+  }
+}
+
+/** A close frame of a server. `reason`: at most 123 bytes. */
+export function closeFrame(status: number, reason: string): Buffer {
+  const text = Buffer.from(reason);
+  const frame = Buffer.alloc(4 + text.length);
+  frame.writeUInt16BE((CLOSE << 8) | (2 + text.length), 0);
+  frame.writeUInt16BE(status, 2);
+  text.copy(frame, 4);
+  return frame;
+}

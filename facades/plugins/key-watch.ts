@@ -1,0 +1,73 @@
+/**
+ * Checks keys again for as long as something that they opened stays open: connections that became another protocol, requests that wait. All that one key
+ * has opened at one endpoint shares a check, so that a thousand waiting requests ask core no more often than one.
+ */
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { nameOf } from './access-cache.ts';
+import type { AccessCache, AccessQuestion } from './access-cache.ts';
+
+/** Time between two checks in milliseconds. With the age that a decision may have (access-cache.ts) it stays below the documented 5 s. */
+const RECHECK_MS = 2_000;
+
+/** Ends a watch. May be called more than once. */
+export type Unwatch = () => void;
+
+/** Watches one key: calls `onRefused` once, when the key does not do any more. */
+export type WatchKey = (onRefused: () => void) => Unwatch;
+
+interface Watched {
+  listeners: Set<() => void>;
+  timer: Timer | undefined;
+}
+
+export class KeyWatch {
+  readonly #access: Pick<AccessCache, 'lookLive'>;
+  readonly #clock: Clock;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(access: Pick<AccessCache, 'lookLive'>, clock: Clock) {
+    this.#access = access;
+    this.#clock = clock;
+  }
+
+  /** Watches a key that was let in. While core is away it counts as good, as it does for new requests. */
+  access(question: AccessQuestion): WatchKey {
+    const isGood = async (): Promise<boolean> => !isRefusal(await this.#access.lookLive(question));
+    return (onRefused) => this.watch(nameOf(question), isGood, onRefused);
+  }
+
+  /** Watches what `isGood` says; watches of the same name share its answers. A rejection that is no refusal of a key changes nothing. */
+  watch(name: string, isGood: () => Promise<boolean>, onRefused: () => void): Unwatch {
+    const watched = this.#watched.get(name) ?? this.#begin(name, isGood);
+    watched.listeners.add(onRefused);
+    return () => {
+      if (!watched.listeners.delete(onRefused) || watched.listeners.size > 0) return;
+      this.#forget(name, watched);
+    };
+  }
+
+  #begin(name: string, isGood: () => Promise<boolean>): Watched {
+    const watched: Watched = { listeners: new Set(), timer: undefined };
+    this.#watched.set(name, watched);
+    const recheck = (): void => { watched.timer = this.#clock.after(RECHECK_MS, () => void check()); };
+    const check = async (): Promise<void> => {
+      const good = await isGood().catch((error: unknown) => !isRefusal(error));
+      if (this.#watched.get(name) !== watched) return;
+      if (good) return recheck();
+      this.#forget(name, watched);
+      for (const onRefused of watched.listeners) onRefused();
+    };
+    recheck();
+    return watched;
+  }
+
+  #forget(name: string, watched: Watched): void {
+    watched.timer?.cancel();
+    if (this.#watched.get(name) === watched) this.#watched.delete(name);
+  }
+}
+
+function isRefusal(answer: unknown): boolean {
+  return answer instanceof CoreError && answer.reason === 'UNAUTHORIZED';
+}

@@ -1,0 +1,74 @@
+/** Keys are checked again while something that they opened stays open: one check for all, and none when nothing is open. */
+import t from 'tap';
+import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
+import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { KeyWatch } from '../../../facades/plugins/key-watch.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { nextTurn } from '../../helpers/next-turn.ts';
+
+const GOOD: CheckAccessResponse = { accountId: 'user_1', keyId: 'k', endpointType: 1, workersRunning: 2, validMs: 60_000 };
+const QUESTION = { apiKey: 'key', endpointId: 'e', write: true, api: Api.JOBS };
+
+function setup() {
+  const clock = new ManualClock();
+  const core = { answer: async (): Promise<CheckAccessResponse | CoreError> => GOOD, asked: 0 };
+  const keys = new KeyWatch({ lookLive: () => {
+    core.asked += 1;
+    return core.answer();
+  } }, clock);
+  const pass = async (ms: number): Promise<void> => {
+    clock.pass(ms);
+    await nextTurn();
+  };
+  return { keys, core, pass };
+}
+
+t.test('all that a key has opened shares a check, and hears of its end once', async (t) => {
+  const { keys, core, pass } = setup();
+  const refused: number[] = [];
+  const unwatch = [1, 2, 3].map((number) => keys.access(QUESTION)(() => refused.push(number)));
+  await pass(2_000);
+  await pass(2_000);
+  t.equal(core.asked, 2);
+  unwatch[1]!();
+  core.answer = async () => new CoreError('UNAUTHORIZED', 'no');
+  await pass(2_000);
+  t.same(refused, [1, 3]);
+  await pass(10_000);
+  t.same([refused, core.asked], [[1, 3], 3], 'nobody is asked any more');
+  for (const each of unwatch) each();
+});
+
+t.test('a key that nothing is open with is not checked', async (t) => {
+  const { keys, core, pass } = setup();
+  keys.access(QUESTION)(() => t.fail('refused'))();
+  await pass(10_000);
+  t.equal(core.asked, 0);
+});
+
+t.test('core that is away revokes nothing', async (t) => {
+  const { keys, core, pass } = setup();
+  keys.access(QUESTION)(() => t.fail('refused'));
+  for (const fault of [new CoreError('UNAVAILABLE', 'away'), new CoreError('RATE_LIMITED', 'too many')]) {
+    core.answer = async () => fault;
+    await pass(2_000);
+    core.answer = async () => { throw fault; };
+    await pass(2_000);
+  }
+  t.equal(core.asked, 4);
+});
+
+t.test('an answer that comes when nobody watches any more is for nobody', async (t) => {
+  const { keys, core, pass } = setup();
+  const late = Promise.withResolvers<CoreError>();
+  core.answer = () => late.promise;
+  const unwatch = keys.access(QUESTION)(() => t.fail('refused'));
+  await pass(2_000);
+  unwatch();
+  let refused = 0;
+  keys.access(QUESTION)(() => { refused += 1; });
+  late.resolve(new CoreError('UNAUTHORIZED', 'no'));
+  await nextTurn();
+  t.equal(refused, 0, 'whoever watches now asks by itself');
+});
