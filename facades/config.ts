@@ -55,6 +55,8 @@ export interface FacadeConfig {
   edgeKey: string;
   /** Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto count. Edges with the key need not be among them. Default: loopback. */
   trustedProxies: string[];
+  /** Origins whose pages may use the queue API in a browser, `https://app.example.com`, or `*`. Default: none. */
+  corsOrigins: string[];
   /** Host names behind an endpoint's id that make the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
   lbDomains: string[];
   /** Host names behind a pod's id and port by which everybody reaches its http ports, `{pod_id}-8888.pods.example.com`. Default: none, keys are needed. */
@@ -100,6 +102,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     graphqlAtStart: reader.flag('SLIPWAY_GRAPHQL_AT_START', true),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     trustedProxies: reader.list('SLIPWAY_TRUSTED_PROXIES', ['127.0.0.0/8', '::1']),
+    corsOrigins: corsOrigins(reader),
     lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),
     podDomains: reader.list('SLIPWAY_POD_DOMAINS', []).map((domain) => domain.toLowerCase()),
     lbHoldMs: reader.integer('SLIPWAY_LB_HOLD_MS', LB_HOLD_MS_DEFAULT, 100, 3_600_000),
@@ -118,6 +121,16 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
   for (const fault of [metricsListenFault(config.metricsListen), otlpEndpointFault(config.otlpEndpoint)]) if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;
+}
+
+function corsOrigins(reader: EnvReader): string[] {
+  const origins = reader.list('SLIPWAY_CORS_ORIGINS', []);
+  for (const text of origins) {
+    if (text !== '*' && (!URL.canParse(text) || new URL(text).origin !== text)) {
+      reader.fault(`SLIPWAY_CORS_ORIGINS holds ${JSON.stringify(text)}, but must be origins as browsers send them, as https://app.example.com, or *`);
+    }
+  }
+  return origins;
 }
 
 function checkAddresses(addresses: readonly string[], reader: EnvReader): void {

@@ -1,7 +1,7 @@
 /**
  * Answers an edge that asks, before it reads any body, what to do with a request to a load-balancing endpoint: send it straight to a worker, refuse it,
- * or leave it to a facade as it is. Only what is the same every time goes straight: a worker is ready, the client insists on none, and there is nothing
- * to be cut out of the query. All else is the activator's. It runs beside each Envoy (facades/edge-authorizer.ts), and in facades for Envoys without.
+ * or leave it to a facade as it is. Only what is the same every time goes straight: a worker is ready, the client insists on none, there is nothing
+ * to be cut out of the query, and no WebSocket is asked for. All else is the activator's. It runs beside each Envoy (facades/edge-authorizer.ts), and in facades for Envoys without.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -16,10 +16,12 @@ import {
   AUTHORIZE_PATH, AUTHORIZER_SETTINGS_PATH, CLUSTER_HEADER, clusterName, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER,
 } from '../../proto/wire/edge-authorizer.ts';
 import type { AuthorizerSettings } from '../../proto/wire/edge-authorizer.ts';
+import { isPreflight } from '../plugins/cors.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import type { KeyWatch } from '../plugins/key-watch.ts';
 import { identify } from './admit.ts';
 import type { Identified } from './admit.ts';
-import { toLbError } from './lb-error.ts';
+import { notAllowed, toLbError } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
@@ -39,6 +41,7 @@ const PLAIN_PATH = /^\/[\x21-\x7e]*$/;
 export interface AuthorizerParts {
   places: Places;
   gate: GateParts;
+  keys: KeyWatch;
   /** What decides besides keys and workers. */
   settings: AuthorizerSettings;
   /** Whoever has it is answered. */
@@ -83,7 +86,9 @@ export class Authorizer {
     const { places, gate, settings: { domains, podDomains, processingMs } } = this.#parts;
     if (podOfHost(request, podDomains)) return undefined;
     const target = lbTarget(request, domains);
-    if (!target) return undefined;
+    // Nobody could end a WebSocket of the edge's own when its key is revoked: facades carry them, and check keys again.
+    if (!target || request.headers.upgrade !== undefined) return undefined;
+    if (isPreflight(request) && target.queryKey === undefined) return undefined;
     const who = await this.#soon(identify(request, target, gate));
     if (!who || !isPlain(target) || request.headers[WORKER_HEADER] !== undefined) return undefined;
     if (!await this.#isReady(request, target, who)) return undefined;
@@ -98,7 +103,7 @@ export class Authorizer {
       ...(places.carries(endpointId) ? { [ACTIVATION_HEADER]: this.#activationOf({ endpointId, accountId: who.accountId }) } : {}),
       'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host,
       ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
-      ...(headers.upgrade === undefined ? { [TIMEOUT_HEADER]: processingMs } : {}),
+      [TIMEOUT_HEADER]: processingMs,
     };
   }
 
@@ -114,7 +119,7 @@ export class Authorizer {
 
   /** A call by gRPC waits here, unread: no facade could carry it. */
   async #isReady({ headers, socket }: IncomingMessage, { endpointId }: LbTarget, who: Identified): Promise<boolean> {
-    const { places, settings: { holdMs: waitMs } } = this.#parts;
+    const { places, keys, settings: { holdMs: waitMs } } = this.#parts;
     if (places.hasReadyWorker(endpointId, who)) return true;
     await places.told(endpointId);
     if (places.hasReadyWorker(endpointId, who)) return true;
@@ -122,8 +127,20 @@ export class Authorizer {
     if (socket.destroyed) return false;
     const gone = new AbortController();
     const leave = (): void => gone.abort();
+    let isRevoked = false;
+    const unwatch = keys.access(who.question)(() => {
+      isRevoked = true;
+      leave();
+    });
     socket.once('close', leave);
-    await places.awaitReady(endpointId, who, { waitMs, signal: gone.signal }).finally(() => socket.off('close', leave));
+    try {
+      await places.awaitReady(endpointId, who, { waitMs, signal: gone.signal });
+    } catch (error) {
+      throw isRevoked ? notAllowed('invalid api key') : error;
+    } finally {
+      unwatch();
+      socket.off('close', leave);
+    }
     return places.hasReadyWorker(endpointId, who);
   }
 

@@ -8,6 +8,8 @@ import type { Tracing } from '../../core/runtime/tracing.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { traceForwarded } from '../plugins/request-trace.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import { isPreflight } from '../plugins/cors.ts';
+import type { Preflights } from '../plugins/cors.ts';
 import type { Activator } from './activator.ts';
 import { identify } from './admit.ts';
 import { tooLarge, upgradeWithBody } from './lb-error.ts';
@@ -31,6 +33,7 @@ export interface LbParts {
   routing: LbRouting;
   /** Whose word on the client counts. */
   peers: TrustedPeers;
+  preflights: Preflights;
   /** Undefined: nothing is traced. */
   tracing: Tracing | undefined;
   logger: Logger;
@@ -85,6 +88,10 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
     if (pod && upgrade && hasBody(request.raw)) throw upgradeWithBody();
     if (pod) return await parts.pods.serve(request.raw, reply, pod, upgrade);
     if (!target) return;
+    if (isPreflight(request.raw) && target.queryKey === undefined && !target.letIn) {
+      reply.hijack();
+      return await parts.preflights.answer(request.raw, reply.raw, '*', parts.peers.clientOf(request.raw));
+    }
     const who = await admit(request, reply, target, parts);
     if (!who) return;
     if (upgrade && hasBody(request.raw)) throw upgradeWithBody();

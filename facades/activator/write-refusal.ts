@@ -1,6 +1,7 @@
 /** Writes a refusal of a request to a load-balancing endpoint. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { letPagesRead } from '../plugins/cors.ts';
 import { LbError, toLbError } from './lb-error.ts';
 
 /** What the log names it by. */
@@ -20,6 +21,7 @@ export function writeRefusal(
     logger.error({ err: error, requestId, endpointId, method: request.method }, 'a request to a load-balancing endpoint failed');
   }
   if (reply.headersSent || reply.destroyed) return void reply.destroy();
+  letPagesRead(request, reply);
   if (shown.retryAfterSeconds !== undefined) reply.setHeader('retry-after', shown.retryAfterSeconds);
   // A body that nobody has read would be taken for the next request.
   if (!request.complete) reply.setHeader('connection', 'close');

@@ -16,6 +16,8 @@ import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { checkContinue, LB_WORKER, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { checkPreflight } from '../helpers/preflight.ts';
+import { checkRevoked } from '../helpers/revoked-key.ts';
 import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { exchange } from '../helpers/raw-http.ts';
@@ -145,7 +147,7 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     t.same([withBody.status, withBody.text], [503, 'full'], 'what may have been read goes to nobody else');
   });
 
-  await whole.test('a WebSocket goes straight, and ends after the silence that is set', async (t) => {
+  await whole.test('a WebSocket goes by a facade, which checks its key again, and ends after the silence that is set', async (t) => {
     const before = await direct(id);
     const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
     const socket = connect(Number(port), hostname);
@@ -159,7 +161,7 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
     await waitFor('the echo', () => text.endsWith('\x02hi'));
     await waitFor('the end', () => ended);
-    t.equal(await direct(id), before + 1);
+    t.equal(await direct(id), before);
   });
 
   await whole.test('a worker that closes idle connections loses no request', async (t) => {
@@ -205,6 +207,10 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     await waitFor('a refusal', async () => await status() === 401);
     t.ok(performance.now() - since < 2_000, `${performance.now() - since} ms`);
   });
+
+  await whole.test('a revoked key ends what it has opened and what waits with it', (t) => checkRevoked(t, system, `http://${edge.addresses['public']}`, id));
+
+  await whole.test('pages of other origins', (t) => checkPreflight(t, system, `http://${edge.addresses['public']}`, id));
 
   await whole.test('a worker that is killed takes only its own requests along', async (t) => {
     const two = await create({ workersMin: 2, workersMax: 2 });

@@ -16,6 +16,8 @@ import { startSystem } from '../helpers/system.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { seededRandom } from '../helpers/seeded-random.ts';
+import { checkPreflight } from '../helpers/preflight.ts';
+import { checkRevoked } from '../helpers/revoked-key.ts';
 
 const random = seededRandom();
 
@@ -70,6 +72,10 @@ t.test('the cookie of the console reaches no worker, and none sets it', (t) => c
   const response = await at(endpointId, path, { headers: { cookie } });
   return { headers: (await response.json() as ShownRequest).headers, setCookie: response.headers.getSetCookie() };
 }));
+
+t.test('a revoked key ends what it has opened and what waits with it', (t) => checkRevoked(t, system, url, endpointId));
+
+t.test('pages of other origins', (t) => checkPreflight(t, system, url, endpointId));
 
 t.test('one request after the other: workers take turns', async (t) => {
   await waitFor('both workers', async () => {

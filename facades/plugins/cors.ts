@@ -1,0 +1,84 @@
+/**
+ * Pages of other origins in a browser. It asks before it sends a key along (a preflight, https://fetch.spec.whatwg.org/#http-cors-protocol), without the
+ * key, and shows an answer to the page only when that says so. The queue API says so to the origins that the operator has named; a load-balancing
+ * endpoint's preflights are answered here, the same for every endpoint, and the worker's own headers decide who may read its answers.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
+
+/** Preflights of one address in 10 s, and seconds for which a browser may remember an answer. */
+const PREFLIGHTS_MAX = 2_000;
+const REMEMBERED_SECONDS = 600;
+/** Headers of answers that pages may read besides those that they always may. */
+const EXPOSED = 'Retry-After, X-Request-Id, X-Job-Status';
+/** A method, and names of headers: what a browser sends, and nothing that could be more than one header. */
+const METHOD = /^[A-Za-z-]{1,32}$/;
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]{0,4000}$/;
+const QUEUE_PATH = /^\/+v2\/+[^/?#]/;
+
+/** Whose pages may use the queue API: exact origins, or `*`: everybody's. */
+export type CorsOrigins = readonly string[];
+
+/** Whether a request is a browser's question before another one: it has no key and no body, and changes nothing. */
+export function isPreflight({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined && headers.authorization === undefined;
+}
+
+/** Answers preflights, the same whatever they are about: nobody is asked and nothing starts. */
+export class Preflights {
+  // The library forgets an address by itself when its window is over.
+  readonly #window = new RateLimiterMemory({ points: PREFLIGHTS_MAX, duration: REQUEST_WINDOW_SECONDS });
+
+  /** Ends the answer. `origin`: whose page may go on. `address`: of the client. */
+  async answer({ headers }: IncomingMessage, reply: ServerResponse, origin: string, address: string): Promise<void> {
+    const isOver = await this.#window.consume(address).then(() => false, () => true);
+    if (isOver) return void reply.writeHead(429, { 'retry-after': String(REQUEST_WINDOW_SECONDS), 'content-length': '0' }).end();
+    const { 'access-control-request-method': method, 'access-control-request-headers': names } = headers;
+    reply.writeHead(204, {
+      'access-control-allow-origin': origin,
+      ...(METHOD.test(method ?? '') ? { 'access-control-allow-methods': method } : {}),
+      ...(names !== undefined && HEADER_NAMES.test(names) ? { 'access-control-allow-headers': names } : {}),
+      'access-control-max-age': String(REMEMBERED_SECONDS),
+      vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    }).end();
+  }
+}
+
+/** What it needs. */
+export interface CorsParts {
+  origins: CorsOrigins;
+  preflights: Preflights;
+  /** The client's address. */
+  addressOf(request: IncomingMessage): string;
+}
+
+/** Adds the setting of the queue API to an app, behind what takes requests of workers. */
+export function addQueueCors(app: FastifyInstance, { origins, preflights, addressOf }: CorsParts): void {
+  if (origins.length === 0) return;
+  const isAny = origins.includes('*');
+  app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
+    const { raw } = request;
+    const { origin } = raw.headers;
+    if (!QUEUE_PATH.test(raw.url ?? '')) return done();
+    // A cache between must not tell one origin what was said to another.
+    if (!isAny) reply.raw.setHeader('vary', 'Origin');
+    if (origin === undefined || !(isAny || origins.includes(origin))) return done();
+    const allowed = isAny ? '*' : origin;
+    if (isPreflight(raw)) {
+      reply.hijack();
+      return void preflights.answer(raw, reply.raw, allowed, addressOf(raw));
+    }
+    reply.raw.setHeader('access-control-allow-origin', allowed);
+    reply.raw.setHeader('access-control-expose-headers', EXPOSED);
+    done();
+  });
+}
+
+/** Lets every page read a refusal of ours: it holds nothing of the worker. */
+export function letPagesRead({ headers }: IncomingMessage, reply: ServerResponse): void {
+  if (headers.origin === undefined) return;
+  reply.setHeader('access-control-allow-origin', '*');
+  reply.setHeader('access-control-expose-headers', EXPOSED);
+}
