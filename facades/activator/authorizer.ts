@@ -1,7 +1,8 @@
 /**
  * Answers an edge that asks, before it reads any body, what to do with a request to a load-balancing endpoint: send it straight to a worker, refuse it,
  * or leave it to a facade as it is. Only what is the same every time goes straight: a worker is ready, the client insists on none, there is nothing
- * to be cut out of the query, and no WebSocket is asked for. All else is the activator's. It runs beside each Envoy (facades/edge-authorizer.ts), and in facades for Envoys without.
+ * to be cut out of the query, and no WebSocket is asked for. All else is the activator's. It runs beside each Envoy (facades/edge-authorizer.ts), and in
+ * facades for Envoys without.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';

@@ -67,7 +67,9 @@ export async function whileAllowed<Reply>(watchKey: WatchKey, call: OpenCall<Rep
 }
 
 /** Waits for a call, and ends its wait when the client goes away or its key is revoked first. */
-export async function whileConnected<Reply>(parts: Pick<JobParts, 'keys'>, request: FastifyRequest, reply: FastifyReply, call: OpenCall<Reply>): Promise<Reply> {
+export async function whileConnected<Reply>(
+  parts: Pick<JobParts, 'keys'>, request: FastifyRequest, reply: FastifyReply, call: OpenCall<Reply>,
+): Promise<Reply> {
   const leave = (): void => call.abandon();
   if (reply.raw.closed) leave();
   reply.raw.once('close', leave);

@@ -16,8 +16,6 @@ import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { checkContinue, LB_WORKER, lbEndpoint } from '../helpers/lb-endpoint.ts';
-import { checkPreflight } from '../helpers/preflight.ts';
-import { checkRevoked } from '../helpers/revoked-key.ts';
 import { checkOddAnswers, checkOddRequests } from '../helpers/odd-requests.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { exchange } from '../helpers/raw-http.ts';
@@ -207,10 +205,6 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     await waitFor('a refusal', async () => await status() === 401);
     t.ok(performance.now() - since < 2_000, `${performance.now() - since} ms`);
   });
-
-  await whole.test('a revoked key ends what it has opened and what waits with it', (t) => checkRevoked(t, system, `http://${edge.addresses['public']}`, id));
-
-  await whole.test('pages of other origins', (t) => checkPreflight(t, system, `http://${edge.addresses['public']}`, id));
 
   await whole.test('a worker that is killed takes only its own requests along', async (t) => {
     const two = await create({ workersMin: 2, workersMax: 2 });

@@ -9,7 +9,8 @@ export async function checkPreflight(t: Test, system: System, url: string, endpo
     origin: 'https://page.example', 'access-control-request-method': 'PUT', 'access-control-request-headers': 'authorization,content-type',
   };
   const cold = await lbEndpoint(system);
-  const seen = async (): Promise<string> => (await (await fetch(`${url}/v2/${endpointId}/seen`, { headers: { authorization: `Bearer ${system.key}` } })).text());
+  const auth = { authorization: `Bearer ${system.key}` };
+  const seen = async (): Promise<string> => (await fetch(`${url}/v2/${endpointId}/seen`, { headers: auth })).text();
   const answers: string[] = [];
   for (const path of [`/v2/${endpointId}/preflight`, `/v2/${cold}/preflight`, '/v2/nosuchendpoint/preflight']) {
     const answer = await fetch(`${url}${path}`, { method: 'OPTIONS', headers: asking });
@@ -18,13 +19,11 @@ export async function checkPreflight(t: Test, system: System, url: string, endpo
   }
   t.same(answers, Array.from({ length: 3 }, () => '204 * PUT authorization,content-type 600 '), 'the same for each, so that nobody learns which there are');
   t.notMatch(await seen(), 'OPTIONS /preflight', 'no worker sees it');
-  const { workers } = await (await fetch(`${url}/v2/${cold}/health`, { headers: { authorization: `Bearer ${system.key}` } })).json() as {
-    workers: Record<string, number>;
-  };
+  const { workers } = await (await fetch(`${url}/v2/${cold}/health`, { headers: auth })).json() as { workers: Record<string, number> };
   t.same(Object.values(workers).filter((count) => count > 0), [], 'and none is started');
   const headers = { origin: asking.origin, authorization: 'Bearer rpa_unknown' };
   const refused = await fetch(`${url}/v2/${endpointId}/x`, { headers });
   t.match([refused.status, refused.headers.get('access-control-allow-origin')], [401, '*'], 'a page may read why it was refused');
-  const own = await fetch(`${url}/v2/${endpointId}/own`, { method: 'OPTIONS', headers: { ...asking, authorization: `Bearer ${system.key}` } });
+  const own = await fetch(`${url}/v2/${endpointId}/own`, { method: 'OPTIONS', headers: { ...asking, ...auth } });
   t.match([own.status, await own.json()], [200, { method: 'OPTIONS', url: '/own' }], 'with a key it is a request as any other');
 }
