@@ -136,14 +136,13 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, keys, limits, clock });
   const places = new Places({ link, waits: limits.waits, clock, logger });
   const activator = new Activator({ places, tunnels, keys, limits, clock });
-  const settings = { domains, podDomains, holdMs, processingMs, perWorker: config.rateLimits ? perWorker : null };
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);
   const tracing = tracingOf('facade', config);
-  const preflights = new Preflights();
-  const balancing = { activator, preflights, tracing, tunnels, pods, gate, routing, peers, logger };
+  const balancing = { activator, preflights: new Preflights(), tracing, tunnels, pods, gate, routing, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
   routing.addTo(app);
   tried.addTo(app);
+  const settings = { domains, podDomains, holdMs, processingMs, perWorker: config.rateLimits ? perWorker : null };
   addAuthorizer(app, { places, gate, keys, settings, edgeKey, clock, logger });
   addRequestState(app);
   addHttpRules(app);
@@ -153,21 +152,11 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);
   addLoadBalancing(app, balancing);
-  addQueueCors(app, { origins: config.corsOrigins, preflights, addressOf: (request) => peers.clientOf(request) });
+  addQueueCors(app, config.corsOrigins, balancing);
   handleUnknownRoutes(app);
   traceRequests(app, tracing);
-  const { pipelined: jobs, endpoints } = core;
-  const queue: JobParts = { jobs, endpoints, keys, answers, bodies, config, clock, random, logger };
-  app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
-  app.register(async (scope) => queueRoutes(scope, queue, gate));
-  app.register(async (scope) => openaiRoutes(scope, queue, gate));
-  app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
-  app.register(async (scope) => restV2Routes(scope, { core, answers, clock, logger }, gate));
-  const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
-  app.register(async (scope) => consoleRoutes(scope, console, logger));
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
-  app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
-
+  addSurfaces(app, { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness });
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
   const services = [...(tracing ? [tracing] : []), core, executor, link, teller, tunnels, places, activator, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
@@ -179,6 +168,28 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
     },
     stop: () => http.stop(),
   };
+}
+
+interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
+  core: CoreClient;
+  gate: GateParts;
+  sessions: Sessions;
+  peers: TrustedPeers;
+  executor: GraphqlExecutor;
+  readiness: Readiness;
+}
+
+function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
+  const { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness } = parts;
+  const queue: JobParts = { jobs: core.pipelined, endpoints: core.endpoints, keys, answers, bodies, config, clock, random, logger };
+  app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
+  app.register(async (scope) => queueRoutes(scope, queue, gate));
+  app.register(async (scope) => openaiRoutes(scope, queue, gate));
+  app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
+  app.register(async (scope) => restV2Routes(scope, { core, answers, clock, logger }, gate));
+  const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
+  app.register(async (scope) => consoleRoutes(scope, console, logger));
+  app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 }
 
 interface HttpParts {

@@ -71,7 +71,7 @@ export function directFilters(edgeKey: string): Message[] {
     { name: 'request_size', typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }) },
     { name: AUTHORIZER, typed_config: typed(`${FILTERS}.ext_authz.v3.ExtAuthz`, {
       transport_api_version: 'V3', clear_route_cache: true, status_on_error: { code: 'ServiceUnavailable' },
-      allowed_headers: exactly('upgrade', 'content-type', 'x-forwarded-host', WORKER_HEADER),
+      allowed_headers: exactly('upgrade', 'content-type', 'x-forwarded-host', 'origin', 'access-control-request-method', WORKER_HEADER),
       http_service: authorizer(edgeKey, AUTHORIZE_MS),
     }) },
     { name: ANSWER_SIZE, typed_config: typed(`${FILTERS}.custom_response.v3.CustomResponse`) },

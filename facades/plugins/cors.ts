@@ -48,14 +48,13 @@ export class Preflights {
 
 /** What it needs. */
 export interface CorsParts {
-  origins: CorsOrigins;
   preflights: Preflights;
-  /** The client's address. */
-  addressOf(request: IncomingMessage): string;
+  /** Knows the client's address. */
+  peers: { clientOf(request: IncomingMessage): string };
 }
 
 /** Adds the setting of the queue API to an app, behind what takes requests of workers. */
-export function addQueueCors(app: FastifyInstance, { origins, preflights, addressOf }: CorsParts): void {
+export function addQueueCors(app: FastifyInstance, origins: CorsOrigins, { preflights, peers }: CorsParts): void {
   if (origins.length === 0) return;
   const isAny = origins.includes('*');
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
@@ -68,7 +67,7 @@ export function addQueueCors(app: FastifyInstance, { origins, preflights, addres
     const allowed = isAny ? '*' : origin;
     if (isPreflight(raw)) {
       reply.hijack();
-      return void preflights.answer(raw, reply.raw, allowed, addressOf(raw));
+      return void preflights.answer(raw, reply.raw, allowed, peers.clientOf(raw));
     }
     reply.raw.setHeader('access-control-allow-origin', allowed);
     reply.raw.setHeader('access-control-expose-headers', EXPOSED);
