@@ -71,8 +71,8 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     NO_ENGINE: 'install Docker or Podman there, or run a command instead of an image',
     NO_COMMANDS: 'run an image, or let its operator allow commands (--allow-commands)',
     CUDA: 'allow its CUDA version (allowedCudaVersions), or update its driver',
-    VOLUME: 'use a network volume in its data centre, or add a machine where the volume is',
-    LOCATION: 'add its location to locations, or add a machine in one of those',
+    VOLUME: 'use a network volume in its data centre, or let its agent name where the volumes are (--location, SLIPWAY_AGENT_LOCATIONS)',
+    LOCATION: 'add its location to locations, or let its agent name one of those (--location, SLIPWAY_AGENT_LOCATIONS)',
     AWAY: 'start its agent again',
   };
   return texts[kind];

@@ -95,7 +95,7 @@ export const location: Filter = (machine, request) => {
 /** It is where the network volumes are. */
 export const volume: Filter = (machine, request) => {
   if (request.dataCenterIds.length === 0 || request.dataCenterIds.some((id) => machine.locations.includes(id))) return undefined;
-  const where = machine.locations.join(', ') || 'no location';
+  const where = machine.locations.join(', ') || 'no location (its agent names none: SLIPWAY_AGENT_LOCATIONS)';
   return no('VOLUME', `it is in ${where}, and the network volumes are in ${request.dataCenterIds.join(', ')}`);
 };
 

@@ -73,7 +73,7 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   NO_ENGINE: ['has no container engine', 'have no container engine'],
   NO_COMMANDS: ['allows no commands', 'allow no commands'],
   CUDA: ['has a driver without the CUDA version', 'have drivers without the CUDA version'],
-  VOLUME: ['is not where the network volumes are', 'are not where the network volumes are'],
+  VOLUME: ['is not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)', 'are not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)'],
   LOCATION: ['is elsewhere', 'are elsewhere'],
   AWAY: ['is not connected', 'are not connected'],
 };

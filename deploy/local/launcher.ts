@@ -45,6 +45,8 @@ const LAUNCHER_FILE = 'deploy/local/start.ts';
 const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
 const EXAMPLE_LB_HANDLER = 'examples/chat-lb/handler.py';
 const HTTP_HOST = '127.0.0.1';
+/** Data centre of the machine. */
+const LOCATION = 'local';
 /** How long a killed run's processes are given to leave the port. */
 const PORT_WAIT_MS = 5_000;
 const POLL_MS = 100;
@@ -219,6 +221,8 @@ export class Launcher {
         ...env, ...this.#metricsOf(2), SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir, SLIPWAY_WORKER_USER: workerUser,
         // A handler is a command of this machine, whose owner typed it.
         SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
+        // A network volume is in a data centre: without one it could be used nowhere.
+        SLIPWAY_AGENT_LOCATIONS: env.SLIPWAY_AGENT_LOCATIONS || LOCATION,
         ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
       }),
     });

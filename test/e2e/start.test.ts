@@ -8,6 +8,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call, grpcClients } from '../helpers/grpc-clients.ts';
 import { Launcher, readFacts } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
@@ -75,6 +76,10 @@ async function checkFacts(t: Test, launcher: Launcher, localEnv: string, port: s
   t.ok(line?.includes(facts.SLIPWAY_API_KEY!), 'a curl line is shown');
   const hasCurl = await run('/bin/sh', ['-c', 'command -v curl']).then(() => true, () => false);
   if (hasCurl) t.match(JSON.parse((await run('/bin/sh', ['-c', line!])).stdout), { status: 'COMPLETED' }, 'and works as it stands');
+  const clients = grpcClients(facts.SLIPWAY_CORE_ADDRESS!);
+  t.teardown(() => clients.close());
+  const { dataCenters } = await call(clients.catalog, 'listDataCenters', {}, facts.SLIPWAY_API_KEY!);
+  t.match(dataCenters, [{ id: 'local' }], 'where a network volume can be');
   t.match(await publicRequest(facts.SLIPWAY_URL!, '')('GET', '/v1/openapi.json'), { status: 200, json: { openapi: '3.0.3' } });
 }
 

@@ -279,7 +279,8 @@ t.test('a network volume says where the pod goes', async (t) => {
   await core.joinAgent({ locations: ['EU-1'] });
   await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES
     ('there', ${core.accountId}, 'v', 1, 'EU-2'), ('strange', ${await core.newAccount()}, 'v', 1, 'EU-1')`;
-  t.match(await reasonOf(create(core, { ...CPU, networkVolumeId: 'there' })), /^NO_CAPACITY: .*1 machine is not where the network volumes are\.$/);
+  const elsewhere = await reasonOf(create(core, { ...CPU, networkVolumeId: 'there' }));
+  t.match(elsewhere, /^NO_CAPACITY: .*1 machine is not where the network volumes are \(SLIPWAY_AGENT_LOCATIONS\)\.$/);
   t.match(await reasonOf(create(core, { ...CPU, networkVolumeId: 'strange' })), /^INVALID_REQUEST: network_volume_id/);
   const second = await core.joinAgent({ locations: ['EU-2'] });
   t.match(await create(core, { ...CPU, networkVolumeId: 'there' }), { networkVolumeId: 'there', machine: { id: second.machineId } });
