@@ -137,7 +137,7 @@ class AgentProcess extends SingleRunService {
     });
     this.#units = buildUnitBase({
       config, logger, clock, container: this.#containers,
-      late: { gpus: () => this.#gpus.all, bridgeUrl: () => this.#bridge.url },
+      late: { gpus: () => this.#gpus.all, machineId: () => this.#machineId, bridgeUrl: () => this.#bridge.url },
       settleImage: (request) => this.#settler.settle(request),
       onStart: meter.onStart,
     });
@@ -174,7 +174,7 @@ class AgentProcess extends SingleRunService {
 
   protected override async onStart(): Promise<void> {
     const { dataDir } = this.#config;
-    const { users, archive, executors, scratchFolder, podsFolder } = this.#units;
+    const { users, archive, sweepProcesses, scratchFolder, podsFolder } = this.#units;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
     await dropAllIn(scratchFolder).catch((error: unknown) => this.#seams.logger.warn({ err: error }, 'old scratch folders were not removed'));
     await users.open(dataDir, [scratchFolder, podsFolder]);
@@ -189,7 +189,7 @@ class AgentProcess extends SingleRunService {
     await this.#bridge.start();
     this.#containers.know({ id: this.#machineId, gpus: this.#gpus.all, instance: this.#instance.instance, left: this.#takeover.left });
     await this.#containers.start();
-    await executors.process?.sweep(new Set());
+    await sweepProcesses();
     await this.#takeover.begin();
     await startAll(this.services, this.#seams.logger, this.ending);
     this.#seams.logger.info({ machineId: id, gpus: this.#gpus.all.length, recovered, bridge: this.#bridge.url }, 'agent started');

@@ -38,6 +38,8 @@ export interface UnitBase {
   archive: LogArchive;
   handover: GpuHandover;
   starts: StartGate;
+  /** Ends commands that an earlier run of the agent left. */
+  sweepProcesses(): Promise<void>;
   /** Counts starts. */
   onStart: OnStart;
   /** Parent of the workers' own folders. */
@@ -49,6 +51,8 @@ export interface UnitBase {
 /** What only the agent's start brings to light. */
 export interface LateFacts {
   gpus(): readonly MachineGpu[];
+  /** As which machine core knows it. */
+  machineId(): string;
   /** The bridge's address on this host. */
   bridgeUrl(): string;
 }
@@ -71,7 +75,7 @@ export function buildUnitBase(options: {
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
   const views = config.allowCommands ? new HostViews(volumesDir, hostPrograms) : undefined;
   const executors: MachineExecutors = {
-    process: views && new ViewingExecutor(new ProcessExecutor(clock), views),
+    process: views && new ViewingExecutor(new ProcessExecutor(clock, () => late.machineId()), views),
     get container() { return container.executor; },
   };
   const scratchFolder = join(dataDir, 'scratch');
@@ -80,8 +84,12 @@ export function buildUnitBase(options: {
     gpus: () => late.gpus(),
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });
+  const sweepProcesses = async (): Promise<void> => {
+    const strays = await executors.process?.sweep(new Set());
+    if (strays) logger.warn({ strays }, 'ended what an earlier run of the agent had started and its guards had not');
+  };
   return {
-    executors, launcher, users, scratchFolder, handover: new GpuHandover(),
+    executors, sweepProcesses, launcher, users, scratchFolder, handover: new GpuHandover(),
     archive: new LogArchive({ folder: join(dataDir, 'logs'), bytesMax: config.endedLogsMib * MIB, clock }),
     starts: new StartGate(startPlaces(), clock), onStart,
     podsFolder: join(dataDir, 'pods'),

@@ -133,7 +133,7 @@ export interface Executor {
    */
   adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined>;
   /** Ends and removes everything that earlier runs of this machine's agent left, but for these ids. */
-  sweep(keep: ReadonlySet<string>): Promise<void>;
+  sweep(keep: ReadonlySet<string>): Promise<unknown>;
   /** The agent stops: lets go of what can live on without it and of all connections. Nothing else is called afterwards. */
   close(): Promise<void>;
 }

@@ -1,21 +1,29 @@
 /**
  * Runs a unit as a child process that leads a process group of its own. A guard in the same group blocks on a pipe that the agent
- * holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No unit outlives its agent.
+ * holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No unit outlives its agent, unless somebody killed the
+ * guard first: then the agent's next run ends it. What leaves the process group is found by its control group, else by what is known of it.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
+import { descendantsOf, stillThere } from './descendants.ts';
+import type { Descendants } from './descendants.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
 import { withoutNewPrivs } from './no-new-privs.ts';
+import { sendSignal } from './send-signal.ts';
 import { startFailure } from './start-failure.ts';
 import { Strays, unitMark } from './strays.ts';
+import { UnitCgroups } from './unit-cgroups.ts';
+import type { UnitCgroup } from './unit-cgroups.ts';
 
 /**
  * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are the worker's
  * own. The guard ignores the signals of an orderly stop, and the worker must not hold the guard's pipe. `$$` is the group's number.
+ * A line on that pipe says that the shell is in its control group: nothing may start before.
  */
-const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
+const GUARDED = 'read -r go <&3 || exit 1; (trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
 
 /**
  * As another user the process goes to its directory itself: the agent may reach what that user may not. Its groups are those of its user
@@ -30,10 +38,15 @@ const OUTPUT_GRACE_MS = 1_000;
 export class ProcessExecutor implements Executor {
   readonly #clock: Clock;
   readonly #strays: Strays;
+  readonly #machineId: () => string;
+  readonly #cgroups: UnitCgroups;
 
-  constructor(clock: Clock) {
+  /** `machineId`: known by the first start or sweep. `cgroups`: default those of this host. */
+  constructor(clock: Clock, machineId: () => string, cgroups: UnitCgroups = new UnitCgroups(machineId, clock)) {
     this.#clock = clock;
     this.#strays = new Strays(clock);
+    this.#machineId = machineId;
+    this.#cgroups = cgroups;
   }
 
   /** A command of this host needs nothing. */
@@ -42,20 +55,25 @@ export class ProcessExecutor implements Executor {
   /** Nothing outlives an agent here. */
   async adopt(): Promise<undefined> {}
 
-  /** Guards have ended whatever an earlier agent started. */
-  async sweep(): Promise<void> {}
+  /** Guards have ended what an earlier agent started, unless somebody ended them first. To be called before the first start. */
+  async sweep(): Promise<number> {
+    return await this.#cgroups.sweep() + await this.#strays.endAllOf(this.#machineId());
+  }
 
   async close(): Promise<void> {}
 
   start(launch: Launch): RunningUnit {
     try {
-      const mark = unitMark(launch.unitId);
+      const mark = unitMark(this.#machineId(), launch.unitId);
       const child = spawnGuarded({ ...launch, env: { ...launch.env, ...mark } });
       child.stdout?.on('data', launch.onOutput);
       child.stderr?.on('data', launch.onOutput);
-      // Writing to the guard is never needed; a closed pipe is not an error.
-      child.stdio[3]?.on('error', () => {});
-      return new GroupProcess(child, { launch, endStrays: () => this.#strays.end(mark), clock: this.#clock });
+      // A closed pipe is not an error.
+      const guard = child.stdio[3] as Writable | null | undefined;
+      guard?.on('error', () => {});
+      const cgroup = child.pid === undefined ? undefined : this.#cgroups.take(child.pid, launch.unitId);
+      guard?.write('\n');
+      return new GroupProcess(child, { launch, cgroup, endMarked: () => this.#strays.end(mark), clock: this.#clock });
     } catch (error) {
       // Node throws some of the system's errors instead of telling the child's listeners: whoever can choose a command must not end the agent by it.
       return neverStarted(startFailure(error as NodeJS.ErrnoException, launch));
@@ -79,17 +97,32 @@ function neverStarted(failure: string): RunningUnit {
   return { ended, address: '127.0.0.1', stop: () => {}, kill: () => {}, freeze: async () => {}, thaw: async () => {}, stats: async () => undefined };
 }
 
+/** What belongs to a process that was started. */
+interface GroupOptions {
+  launch: Launch;
+  /** Undefined: the agent may make none. */
+  cgroup: UnitCgroup | undefined;
+  /** Ends what it started, as far as that carries its mark. */
+  endMarked(): Promise<void>;
+  clock: Clock;
+}
+
 class GroupProcess implements RunningUnit {
   readonly ended: Promise<UnitExit>;
   /** It shares the host's network. */
   readonly address = '127.0.0.1';
   readonly #child: ChildProcess;
   readonly #clock: Clock;
+  readonly #cgroup: UnitCgroup | undefined;
+  readonly #endMarked: () => Promise<void>;
+  /** Without a control group: what it had started when it was asked to end. */
+  #started: Descendants = new Map();
 
-  /** `endStrays`: ends what it started and what left its group. */
-  constructor(child: ChildProcess, { launch, endStrays, clock }: { launch: Launch; endStrays(): Promise<void>; clock: Clock }) {
+  constructor(child: ChildProcess, { launch, cgroup, endMarked, clock }: GroupOptions) {
     this.#child = child;
     this.#clock = clock;
+    this.#cgroup = cgroup;
+    this.#endMarked = endMarked;
     this.ended = new Promise((resolve) => {
       let exit: UnitExit | undefined;
       let strays: Promise<void> | undefined;
@@ -98,10 +131,10 @@ class GroupProcess implements RunningUnit {
         if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: startFailure(error, launch) });
       });
       child.once('exit', (code, signal) => {
-        exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
+        exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined, ...(code !== 0 && cgroup?.oomKills && { outOfMemory: true }) };
         // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left behind.
         this.kill();
-        strays = endStrays();
+        strays = this.#endStrays();
         timer = clock.after(OUTPUT_GRACE_MS, () => {
           child.stdout?.destroy();
           child.stderr?.destroy();
@@ -117,6 +150,7 @@ class GroupProcess implements RunningUnit {
 
   stop(): void {
     // Only the leader, as a container runtime does it; what it started is its own business until the group is killed.
+    this.#follow();
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
     // A signal meets a frozen process when it goes on.
     if (this.#child.pid !== undefined) thawGroup(this.#child.pid);
@@ -124,12 +158,21 @@ class GroupProcess implements RunningUnit {
 
   kill(): void {
     if (this.#child.pid === undefined) return;
-    try {
-      process.kill(-this.#child.pid, 'SIGKILL');
-    } catch {
-      // The group is gone.
-    }
+    this.#follow();
+    sendSignal(-this.#child.pid, 'SIGKILL');
+    this.#cgroup?.kill();
+    for (const pid of stillThere(this.#started).keys()) sendSignal(pid, 'SIGKILL');
     this.#child.stdio[3]?.destroy();
+  }
+
+  #follow(): void {
+    if (this.#cgroup || this.#child.pid === undefined) return;
+    this.#started = new Map([...this.#started, ...descendantsOf(this.#child.pid)]);
+  }
+
+  async #endStrays(): Promise<void> {
+    if (this.#cgroup) await this.#cgroup.end();
+    else await this.#endMarked();
   }
 
   async freeze(): Promise<void> {

@@ -36,9 +36,10 @@ export class ViewingExecutor implements Executor {
     return this.#inner.adopt(unitId, onOutput);
   }
 
-  async sweep(keep: ReadonlySet<string>): Promise<void> {
-    await this.#inner.sweep(keep);
+  async sweep(keep: ReadonlySet<string>): Promise<unknown> {
+    const swept = await this.#inner.sweep(keep);
     await this.#views.clear();
+    return swept;
   }
 
   async close(): Promise<void> {

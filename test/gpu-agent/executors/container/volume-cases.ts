@@ -30,7 +30,7 @@ async function makeVolumes(t: Test, engine: TestEngine) {
   t.teardown(() => views.end());
   const volumes = new VolumeFolders(folder, views, logger);
   const { executor } = makeExecutor(engine);
-  const commands = new ViewingExecutor(new ProcessExecutor(systemClock), views);
+  const commands = new ViewingExecutor(new ProcessExecutor(systemClock, () => 'machine'), views);
   const volume = { networkVolumeId: freshId(), mountPath: '/runpod-volume' };
   const run = async (script: string, image?: string): Promise<{ code: number | undefined; output: string; place: string }> => {
     const mounts = await volumes.open([volume], image === undefined ? 'process' : 'container', ACCOUNT);

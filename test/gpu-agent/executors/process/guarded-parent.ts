@@ -2,12 +2,14 @@
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
+import { UnitCgroups } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
 
-// The number of the user it runs as, if it is another one.
-const uid = Number(process.argv[2] ?? 0);
-const user = uid === 0 ? undefined : { uid, gid: uid };
-const command = ['sh', '-c', 'trap "" TERM; sleep 1000 & echo $$; wait'];
-const worker = new ProcessExecutor(systemClock).start({
+// The number of the user it runs as, if it is another one; the id of the machine; whether there are control groups; a script of Node, else a shell.
+const [uid = 0, machineId = 'machine', cgroups = 'yes', script] = process.argv.slice(2) as [number?, string?, string?, string?];
+const user = Number(uid) === 0 ? undefined : { uid: Number(uid), gid: Number(uid) };
+const command = script ? [process.execPath, '-e', script] : ['sh', '-c', 'trap "" TERM; sleep 1000 & echo $$; wait'];
+const none = new UnitCgroups(() => machineId, systemClock, []);
+const worker = new ProcessExecutor(systemClock, () => machineId, ...(cgroups === 'no' ? [none] : [])).start({
   unitId: 'w', entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS,
   user, command, workingDirectory: '/', env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
   onOutput: (bytes) => process.stdout.write(bytes),

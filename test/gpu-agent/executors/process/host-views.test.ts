@@ -85,7 +85,7 @@ t.test('views', { skip: process.platform === 'linux' && process.getuid!() === 0 
   await t.test('a command has them from its preparation to its end, or until it is not wanted', async (t) => {
     const { source, parent, views } = await makeViews(t);
     await views.isAble();
-    const executor = new ViewingExecutor(new ProcessExecutor(systemClock), views);
+    const executor = new ViewingExecutor(new ProcessExecutor(systemClock, () => 'machine'), views);
     const target = views.pathOf(source, MINE);
     let text = '';
     const launch: Launch = {

@@ -16,7 +16,7 @@ const asRoot = { skip: where.skip || (process.getuid!() === 0 ? false : 'needs r
 /** What a shell line writes. */
 async function outputOf(script: string, { env = {}, user }: { env?: Record<string, string>; user?: HostUser } = {}): Promise<string> {
   let text = '';
-  const unit = new ProcessExecutor(systemClock).start({
+  const unit = new ProcessExecutor(systemClock, () => 'machine').start({
     unitId: 'w', user, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS, command: ['sh', '-c', script], workingDirectory: '/',
     env: { PATH: '/usr/bin:/bin', ...env }, onOutput: (bytes) => { text += String(bytes); },
   });

@@ -10,7 +10,7 @@ import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process
 import { PYTHONS, skipWithoutPython } from '../../../helpers/handlers.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
 
-const executor = new ProcessExecutor(systemClock);
+const executor = new ProcessExecutor(systemClock, () => 'machine');
 /** What these units do not need. */
 const PLAIN = { unitId: 'w', user: undefined, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS };
 /** Starts a program by vfork, which is stopped before it begins: until it does, its parent waits in the kernel. */

@@ -6,11 +6,11 @@ import { Strays, unitMark } from '../../../../gpu-agent/executors/process/strays
 t.test('a hundred ends share a look, and one that comes meanwhile waits for the next', async (t) => {
   const looks: (() => void)[] = [];
   const strays = new Strays(systemClock, () => new Promise((resolve) => { looks.push(() => resolve(new Map())); }));
-  const first = Array.from({ length: 100 }, (_, n) => strays.end(unitMark(`unit-${n}`)));
+  const first = Array.from({ length: 100 }, (_, n) => strays.end(unitMark('machine', `unit-${n}`)));
   const begun = async (count: number): Promise<void> => { while (looks.length < count) await new Promise((resolve) => { setImmediate(resolve); }); };
   await begun(1);
   let late = false;
-  const last = strays.end(unitMark('late')).then(() => { late = true; });
+  const last = strays.end(unitMark('machine', 'late')).then(() => { late = true; });
   looks[0]!();
   await Promise.all(first);
   t.notOk(late, 'what it left may have begun after that look');
@@ -21,6 +21,6 @@ t.test('a hundred ends share a look, and one that comes meanwhile waits for the 
 });
 
 t.test('marks differ, also of one unit that starts again', (t) => {
-  t.not(unitMark('a').SLIPWAY_UNIT, unitMark('a').SLIPWAY_UNIT);
+  t.not(unitMark('machine', 'a').SLIPWAY_UNIT, unitMark('machine', 'a').SLIPWAY_UNIT);
   t.end();
 });
