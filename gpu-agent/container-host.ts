@@ -71,7 +71,8 @@ export class ContainerHost extends BaseService {
   #callOffReaper: (() => void) | undefined;
   #executor: ContainerExecutor | undefined;
   #bridgeUrl = '';
-  #wanted: readonly DesiredImage[] = [];
+  /** Undefined: core has not said it yet, and nothing may make way. */
+  #wanted: readonly DesiredImage[] | undefined;
   #has: MachineContainers = { engine: undefined, noEngineReason: 'nobody has looked yet', images: [] };
 
   constructor(options: ContainerHostOptions) {
@@ -155,7 +156,7 @@ export class ContainerHost extends BaseService {
       const engine = await this.#engines.find();
       await this.#use(engine);
       const store = new ImageStore(engine.docker);
-      const removed = await this.#keeper.shrink(store, this.#wanted);
+      const removed = this.#wanted ? await this.#keeper.shrink(store, this.#wanted) : 0;
       if (removed > 0) this.#options.logger.info({ removed }, 'images made way for others');
       this.#has = {
         engine: await describe(engine, this.#machine.gpus), noEngineReason: '', images: (await this.#keeper.present(store)).slice(0, IMAGES_MAX),
@@ -183,7 +184,8 @@ export class ContainerHost extends BaseService {
       networks: new UnitNetworks({
         machineId: id, firewall: this.#firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge,
       }),
-      machineId: id, cdiKind: config.cdiKind, onImage: (image) => this.#keeper.used(image), onPull, clock, random, logger,
+      machineId: id, cdiKind: config.cdiKind, onImage: (image) => this.#keeper.used(image), onPull,
+      makeRoom: (bytes) => this.#makeRoom(bytes), clock, random, logger,
     });
     const { instance, left } = this.#machine;
     this.#callOffReaper ??= startReaper({ dataDir: config.dataDir, socket: engine.facts.socket, machineId: id, instance });
@@ -198,10 +200,20 @@ export class ContainerHost extends BaseService {
     }
   }
 
+  /** For a pull that found the disk full. */
+  async #makeRoom(bytes: number): Promise<number> {
+    if (!this.#wanted) return 0;
+    const { docker, facts } = await this.#engines.find();
+    const hasRoom = async (): Promise<boolean> => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes;
+    const removed = await this.#keeper.makeRoom(new ImageStore(docker), this.#wanted, hasRoom);
+    if (removed > 0) this.#options.logger.info({ removed }, 'the disk was full: images that nobody needs made way');
+    return removed;
+  }
+
   /** One at a time, so that what units wait for is not slowed down much. A failure is tried again at the next look. */
   async #prefetch(store: ImageStore): Promise<void> {
     const images = await store.list();
-    for (const { name, digest, registryCredentials } of this.#wanted) {
+    for (const { name, digest, registryCredentials } of this.#wanted ?? []) {
       if (this.ending.aborted || images.some((image) => isNamed(image, { name, digest }))) continue;
       await this.#executor!.pull({ name, digest, credentials: registryCredentials, settle: async (found) => found }, this.ending)
         .catch((error: unknown) => this.#options.logger.info({ image: name, reason: (error as Error).message }, 'not prefetched'));

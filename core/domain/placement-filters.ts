@@ -59,6 +59,8 @@ export interface PlacementMachine {
   noEngineReason: string;
   /** It has the image that is asked for. */
   hasImage: boolean;
+  /** Its disk for images is nearly full. Absent: it has room, or that is not known. */
+  lacksRoom?: true;
   /** Endpoints that workers here give way to, one for each worker. Absent: none. */
   gaveWayTo?: readonly string[];
   /** Workers of the same endpoint that crashed there. Absent: none. */
@@ -287,9 +289,7 @@ function findRank(name: string, migProfile: string, gpuIds: readonly string[]): 
   return rank === -1 ? undefined : rank;
 }
 
-function no(kind: RefusalKind, text: string): MachineRefusal {
-  return { kind, text };
-}
+const no = (kind: RefusalKind, text: string): MachineRefusal => ({ kind, text });
 
 /** A driver runs programs of its own CUDA version and of older ones. */
 function supports(driver: string, wanted: string): boolean {

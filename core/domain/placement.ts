@@ -61,15 +61,17 @@ const PULL_AS_SIBLINGS = 1;
 
 /**
  * Machines where none of its workers crashed first, those where one did only after all others (core/domain/machine-crashes.ts); of these the
- * preferred GPU type first, then, for an image, the one with the fewest siblings as far as a pull is worth it, and one that has the image; then the one where
- * the fewest frozen workers must go, then the one with the fewest siblings (an endpoint's workers are spread), then the one that keeps the fewest GPUs of
- * that type, and of any, so that large blocks stay free for who needs them; without a GPU the one with the most room.
+ * preferred GPU type first, then, for an image that is to be pulled, one whose disk has room, the one with the fewest siblings as far as a pull is worth
+ * it, and one that has the image; then the one where the fewest frozen workers must go, then the one with the fewest siblings (an endpoint's workers are
+ * spread), then the one that keeps the fewest GPUs of that type, and of any, so that large blocks stay free for who needs them; without a GPU the one
+ * with the most room.
  */
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting
     .map((machine) => candidate(machine, request))
     .sort((a, b) => blame(a) - blame(b) || a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
-      || pullRank(a, request) - pullRank(b, request) || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
+      || lackRank(a, request) - lackRank(b, request) || pullRank(a, request) - pullRank(b, request)
+      || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
       || a.machine.siblings - b.machine.siblings || a.spare - b.spare || roomRank(a, request) - roomRank(b, request));
 }
 
@@ -181,6 +183,11 @@ function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest):
 /** Commands of the host are pulled nowhere. */
 function pullRank({ machine }: Candidate, { imageName }: PlacementRequest): number {
   return imageName === '' ? 0 : machine.siblings + (machine.hasImage ? 0 : PULL_AS_SIBLINGS);
+}
+
+/** Another machine may need to remove nothing for it. */
+function lackRank({ machine }: Candidate, { imageName }: PlacementRequest): number {
+  return imageName !== '' && !machine.hasImage && machine.lacksRoom ? 1 : 0;
 }
 
 /** With GPUs the fullest first, without the emptiest. */

@@ -101,8 +101,14 @@ export async function readPlacement(
     vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys.sort(oldestFirst), standbyMax: row.standby_max,
     memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
     runsCommands: row.runs_commands, engine: row.engine ?? undefined, noEngineReason: row.no_engine_reason, hasImage: row.has_image,
+    ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
     ...(row.gave_way_to !== '' && { gaveWayTo: row.gave_way_to.split(',') }),
   }));
+}
+
+/** Agents tell free disk in steps of 1 GiB. */
+function isNearlyFull(engine: EngineRow | null): boolean {
+  return engine !== null && engine.imageTotalMib > 0 && engine.imageFreeMib < 1_024;
 }
 
 function gpusOf({ gpus, used_uuids: usedUuids, standbys }: Pick<MachineRow, 'gpus'> & Pick<Uses, 'used_uuids' | 'standbys'>): PlacementGpu[] {

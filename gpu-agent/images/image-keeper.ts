@@ -3,6 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { parseImageName } from './image-name.ts';
 import { digestOf } from './image-store.ts';
+import { LayerSizes } from './layer-sizes.ts';
 import type { ImageStore, StoredImage } from './image-store.ts';
 
 /** An image under one of its names. */
@@ -27,7 +28,9 @@ export class ImageKeeper {
   readonly #clock: Clock;
   /** When each was last used by id, in milliseconds since 1970. Images of others are not in it, and are never removed. */
   #usedAtMs = new Map<string, number>();
+  readonly #layers = new LayerSizes();
   #saving: Promise<void> = Promise.resolve();
+  #making: Promise<unknown> = Promise.resolve();
 
   /** `file` remembers over restarts. A budget of 0: as much as there is. */
   constructor(file: string, budgetBytes: number, clock: Clock) {
@@ -61,16 +64,39 @@ export class ImageKeeper {
   /** Removes the longest unused of its own until they fit, but none that is in use or `wanted` by name. Answers how many. */
   async shrink(store: ImageStore, wanted: readonly NamedImage[]): Promise<number> {
     if (this.#budgetBytes === 0) return 0;
+    let own = (await store.list()).filter(({ id }) => this.#usedAtMs.has(id));
+    await this.#layers.learn(store, own);
+    return this.#remove(store, wanted, own, async (gone) => {
+      own = own.filter((image) => image !== gone);
+      return this.#layers.sum(own) <= this.#budgetBytes;
+    });
+  }
+
+  /**
+   * Makes room on a full disk: removes the longest unused of its own, as `shrink` does and whatever the budget, until `hasRoom` says so. What came from
+   * no registry stays: nobody could pull it again. Answers how many. One call at a time is served, so that none removes more than is needed.
+   */
+  makeRoom(store: ImageStore, wanted: readonly NamedImage[], hasRoom: () => Promise<boolean>): Promise<number> {
+    const made = this.#making.then(async () => {
+      const own = (await store.list()).filter((image) => this.#usedAtMs.has(image.id) && canBePulledAgain(image));
+      return this.#remove(store, wanted, own, (gone) => (gone === undefined ? Promise.resolve(false) : hasRoom()));
+    });
+    this.#making = made.catch(() => undefined);
+    return made;
+  }
+
+  /** Removes images, the longest unused first, until `isEnough`, which is asked before the first and after each. */
+  async #remove(
+    store: ImageStore, wanted: readonly NamedImage[], images: readonly StoredImage[], isEnough: (gone: StoredImage | undefined) => Promise<boolean>,
+  ): Promise<number> {
+    if (await isEnough(undefined)) return 0;
     const inUse = await store.inUse();
-    const own = (await store.list()).filter(({ id }) => this.#usedAtMs.has(id));
-    let bytes = own.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     let removed = 0;
-    for (const image of own.toSorted((one, other) => this.#usedAtMs.get(one.id)! - this.#usedAtMs.get(other.id)!)) {
-      if (bytes <= this.#budgetBytes) break;
+    for (const image of images.toSorted((one, other) => this.#usedAtMs.get(one.id)! - this.#usedAtMs.get(other.id)!)) {
       if (inUse.has(image.id) || wanted.some((one) => isNamed(image, one)) || !await store.remove(image.id)) continue;
       this.#usedAtMs.delete(image.id);
-      bytes -= image.sizeBytes;
       removed += 1;
+      if (await isEnough(image)) break;
     }
     if (removed > 0) await this.#save();
     return removed;
@@ -84,6 +110,11 @@ export class ImageKeeper {
     }).catch(() => undefined);
     return this.#saving;
   }
+}
+
+function canBePulledAgain({ names, digests }: StoredImage): boolean {
+  const isLocal = (name: string): boolean => parseImageName(name)?.registry === 'localhost';
+  return digests.some((digest) => !isLocal(digest)) && !names.some(isLocal);
 }
 
 /** Whether that name, or that digest of it, means the image. */

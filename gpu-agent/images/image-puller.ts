@@ -35,6 +35,8 @@ export interface PullerOptions {
   triesMax?: number;
   /** Default: nobody counts. */
   onPull?: OnPull | undefined;
+  /** The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many. Default: none. */
+  makeRoom?: ((bytes: number) => Promise<number>) | undefined;
 }
 
 /** A pull has ended, with all its tries. */
@@ -43,6 +45,8 @@ export type OnPull = (result: 'pulled' | 'failed' | 'abandoned', tookMs: number)
 /** Tries of a pull whose failure may pass. */
 const TRIES_MAX = 6;
 const PAUSE: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
+/** What is pulled lies packed and unpacked on the disk for a moment. */
+const UNPACKED_FACTOR = 3;
 /** Images that are remembered as unfinished. */
 const UNFINISHED_MAX = 100;
 /** Least time between two lines about a pull, in milliseconds. */
@@ -149,7 +153,7 @@ export class ImagePuller {
       name: wanted.name, registry: name.registry, words: (error as Error).message, credentials: wanted.credentials,
     });
     try {
-      await retry(() => store.pull(name, wanted.credentials, this.#news(wanted.name, fullName(name), shared), signal), {
+      await retry(() => this.#pullWithRoom(name, wanted, shared), {
         clock, random, pause, triesMax, signal,
         mayHelp: (error) => failureOf(error).mayPass,
         onFailure: (error, failures) => {
@@ -178,10 +182,27 @@ export class ImagePuller {
     if (this.#unfinished.size > UNFINISHED_MAX) this.#unfinished.delete(oldest!);
   }
 
+  /** Each time that the disk is full something makes way, so that this ends. */
+  async #pullWithRoom(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<void> {
+    const { store, makeRoom } = this.#options;
+    for (;;) {
+      const progress = new PullProgress(wanted.name, this.#unfinished.has(fullName(name)));
+      try {
+        return await store.pull(name, wanted.credentials, this.#news(progress, fullName(name), shared), shared.abort.signal);
+      } catch (error) {
+        const { failure } = pullFailure({ name: wanted.name, registry: name.registry, words: (error as Error).message }).error;
+        if (shared.abort.signal.aborted || failure !== 'NO_SPACE' || !makeRoom) throw error;
+        const removed = await makeRoom(progress.totalBytes * UNPACKED_FACTOR);
+        if (removed === 0) throw error;
+        const what = removed === 1 ? 'an image that nobody needs has' : `${removed} images that nobody needs have`;
+        tell(shared, `pulling ${wanted.name}: the disk was full, ${what} made way`);
+      }
+    }
+  }
+
   /** A line whenever there is news, at most one per second. */
-  #news(name: string, full: string, shared: SharedPull): (event: Parameters<PullProgress['take']>[0]) => void {
+  #news(state: PullProgress, full: string, shared: SharedPull): (event: Parameters<PullProgress['take']>[0]) => void {
     const { clock } = this.#options;
-    const state = new PullProgress(name, this.#unfinished.has(full));
     let toldAtMs = -Infinity;
     return (event) => {
       state.take(event);

@@ -49,6 +49,18 @@ export class ImageStore {
     }));
   }
 
+  /** Layers of an image and the bytes of each, from the lowest. Entries of its history that added nothing are left out. Undefined: it is gone. */
+  async layers(id: string): Promise<{ diffIds: string[]; sizes: number[] } | undefined> {
+    const image = this.#docker.getImage(id);
+    try {
+      const [{ RootFS }, history] = await Promise.all([image.inspect(), image.history() as Promise<{ Size: number }[]>]);
+      return { diffIds: RootFS.Layers ?? [], sizes: history.map(({ Size }) => Size).filter((bytes) => bytes > 0).reverse() };
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw error;
+    }
+  }
+
   /** Resolves once all of it is here. Rejects with the engine's words, or the signal's reason. */
   async pull(name: ImageName, credentials: ImageCredentials | undefined, onEvent: (event: PullEvent) => void, signal: AbortSignal): Promise<void> {
     const auth = credentials && { username: credentials.username, password: credentials.password, serveraddress: name.registry };

@@ -20,7 +20,7 @@ const USERNAME_SHOWN_MAX = 64;
 const MEANINGS: Meaning[] = [
   {
     pattern: /no space left|not enough space|disk quota exceeded|ENOSPC/i, failure: 'NO_SPACE', mayPass: false,
-    sentence: (name) => `the machine's disk has no room for ${name}: free some, or use a smaller image`,
+    sentence: (name) => `the machine's disk has no room for ${name}, and no image there is unneeded: free some, or use a smaller image`,
   },
   {
     pattern: /no image found in (manifest list|image index)|no matching manifest|does not match the (specified|host) platform|image operating system/i,

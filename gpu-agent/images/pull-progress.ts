@@ -46,10 +46,15 @@ export class PullProgress {
     }
   }
 
+  /** Bytes to be pulled, as far as they are known. */
+  get totalBytes(): number {
+    return this.#layers.values().reduce((sum, layer) => sum + layer.totalBytes, 0);
+  }
+
   /** Where it is now. */
   text(): string {
     const layers = [...this.#layers.values()];
-    const total = layers.reduce((sum, layer) => sum + layer.totalBytes, 0);
+    const total = this.totalBytes;
     const done = layers.reduce((sum, layer) => sum + layer.doneBytes, 0);
     const arrived = layers.filter((layer) => layer.done).length;
     if (layers.length === 0) return this.#pulling;

@@ -29,6 +29,8 @@ export interface ContainerExecutorOptions {
   onImage?(image: StoredImage): Promise<void>;
   /** Default: nobody counts. */
   onPull?: OnPull | undefined;
+  /** The disk is full: removes images that nobody needs until there is room for about so many bytes. Answers how many. Default: none. */
+  makeRoom?: ((bytes: number) => Promise<number>) | undefined;
   /** Default: the engine's own. */
   ulimits?: readonly Ulimit[];
   clock: Clock;
@@ -185,9 +187,9 @@ export class ContainerExecutor implements Executor {
   }
 
   #pullerOf({ docker, facts }: Engine): ImagePuller {
-    const { clock, random, onPull } = this.#options;
+    const { clock, random, onPull, makeRoom } = this.#options;
     if (this.#puller?.socket !== facts.socket) {
-      const puller = new ImagePuller({ store: new ImageStore(docker), architecture: facts.architecture, clock, random, onPull });
+      const puller = new ImagePuller({ store: new ImageStore(docker), architecture: facts.architecture, clock, random, onPull, makeRoom });
       this.#puller = { socket: facts.socket, puller };
     }
     return this.#puller.puller;

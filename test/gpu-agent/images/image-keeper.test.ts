@@ -9,6 +9,9 @@ import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/podman.ts';
 import { scratch } from '../../helpers/scratch.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
+
+const random = seededRandom();
 
 t.setTimeout(120_000);
 
@@ -41,6 +44,30 @@ t.test('images make way', { skip: podmanSkip }, async (t) => {
   t.match((await keeper.present(store)).map(({ name }) => name), ['localhost/four:1', 'localhost/three:1', 'localhost/two:1', 'localhost/one:1']);
   t.equal(await keeper.shrink(store, [{ name: names[1]!, digest: '' }]), 2);
   t.same(await there(), [BASE_IMAGE, names[0]!, names[1]!].sort(), 'what the agent did not bring stays, too');
+});
+
+t.test('layers that images share count once', { skip: podmanSkip }, async (t) => {
+  const podman = await startPodman({ ownImages: true });
+  const { folder, path } = await scratch(t);
+  writeFileSync(path('base'), random.bytes(5_000_000));
+  execFileSync('tar', ['--create', '--file', path('base.tar'), '--directory', folder, 'base']);
+  await podman.cli('import', path('base.tar'), 'localhost/base:1');
+  const names = ['one', 'two'].map((name) => `localhost/of-base-${name}:1`);
+  for (const name of names) {
+    writeFileSync(path('top'), random.bytes(1_000_000));
+    writeFileSync(path('Dockerfile'), 'FROM localhost/base:1\nENV A=1\nCOPY top /top\n');
+    await podman.cli('build', '--quiet', '--isolation=chroot', '--tag', name, folder);
+  }
+  const { docker } = await askEngine(podman.socket, systemClock);
+  const store = new ImageStore(docker);
+  const keeper = new ImageKeeper(path('images.json'), 8_000_000, new ManualClock());
+  const images = await Promise.all(names.map(async (name) => (await store.find(name))!));
+  for (const image of images) await keeper.used(image);
+  t.ok(images.every(({ sizeBytes }) => sizeBytes > 6_000_000), 'each has the base in its size');
+  t.equal(await keeper.shrink(store, []), 0, 'together they take 7 MB');
+  const tight = new ImageKeeper(path('images.json'), 6_500_000, new ManualClock());
+  await tight.open();
+  t.equal(await tight.shrink(store, []), 1);
 });
 
 t.test('which names mean an image', async (t) => {

@@ -1,0 +1,70 @@
+/** A full disk, on a real Podman with a small one: what nobody needs makes way for what is pulled, and nothing else does. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import t from 'tap';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
+import { askEngine, imageRoom } from '../../../gpu-agent/executors/container/engine.ts';
+import { ImageKeeper } from '../../../gpu-agent/images/image-keeper.ts';
+import type { NamedImage } from '../../../gpu-agent/images/image-keeper.ts';
+import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
+import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { podmanSkip, startPodman } from '../../helpers/podman.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/registry.ts';
+import { scratch } from '../../helpers/scratch.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
+
+const random = seededRandom();
+
+t.setTimeout(180_000);
+
+/** Two images fit on the disk, three do not. */
+const IMAGE_BYTES = 16_000_000;
+const DISK_MEBIBYTES = 44;
+
+t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
+  const podman = await startPodman({ ownImages: true });
+  const registry = await startRegistry(podman);
+  const { folder, path } = await scratch(t);
+  const push = async (name: string): Promise<string> => {
+    writeFileSync(path('file'), random.bytes(IMAGE_BYTES));
+    execFileSync('tar', ['--create', '--file', path('image.tar'), '--directory', folder, 'file']);
+    await podman.cli('import', path('image.tar'), `localhost/${name}:1`);
+    return registry.push(`localhost/${name}:1`, `lab/${name}:1`);
+  };
+  const [one, two, three, four] = [await push('one'), await push('two'), await push('three'), await push('four')];
+  const { docker, facts } = await askEngine(await podman.smallDisk(DISK_MEBIBYTES), systemClock);
+  const store = new ImageStore(docker);
+  const clock = new ManualClock();
+  const keeper = new ImageKeeper(path('images.json'), 0, clock);
+  let wanted: NamedImage[] = [];
+  const makeRoom = (bytes: number): Promise<number> => (
+    keeper.makeRoom(store, wanted, async () => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes));
+  const puller = new ImagePuller({ store, architecture: facts.architecture, clock: systemClock, random: systemRandom, makeRoom });
+  const lines: string[] = [];
+  const pull = async (name: string): Promise<void> => {
+    const settle = async (digest: string): Promise<string> => digest;
+    const image = await puller.prepare({ name, digest: '', credentials: REGISTRY_USER, settle }, (line) => lines.push(line), new AbortController().signal);
+    clock.pass(1_000);
+    await keeper.used(image);
+  };
+  const there = async (): Promise<string[]> => (await store.list()).flatMap(({ names }) => names).sort();
+
+  await pull(one);
+  await pull(two);
+  wanted = [one, two, three].map((name) => ({ name, digest: '' }));
+  await t.rejects(pull(three), { failure: 'NO_SPACE', message: /no room for .*lab\/three:1, and no image there is unneeded/ });
+  t.same(await there(), [one, two].sort(), 'what endpoints name stays');
+
+  wanted = [two, three].map((name) => ({ name, digest: '' }));
+  await pull(three);
+  t.match(lines.join('\n'), 'the disk was full, an image that nobody needs has made way');
+  t.same(await there(), [two, three].sort(), 'the one that nobody names has gone, and nothing more');
+
+  // What this machine alone has could not be had again; what a container is made of is in use.
+  wanted = [];
+  await docker.getImage(two).tag({ repo: 'localhost/mine', tag: '1' });
+  await docker.createContainer({ Image: three, Cmd: ['/file'] });
+  await t.rejects(pull(four), { failure: 'NO_SPACE', message: /lab\/four:1/ });
+  t.same((await there()).filter((name) => !name.startsWith('localhost')), [two, three].sort());
+});
