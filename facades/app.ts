@@ -61,6 +61,7 @@ import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
 import { schemaFault } from './plugins/schema-fault.ts';
 import { handleUnknownRoutes, refusePath, refuseUnknown } from './plugins/unknown-route.ts';
+import type { RefuseUnrouted } from './plugins/unknown-route.ts';
 import type { JobParts } from './jobs/job-parts.ts';
 import { logs } from './queue/logs.ts';
 import { queueRoutes } from './queue/routes.ts';
@@ -153,10 +154,10 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   handleErrors(app, queueErrorShape, logger);
   addLoadBalancing(app, balancing);
   addQueueCors(app, config.corsOrigins, balancing);
-  handleUnknownRoutes(app);
+  const refuseUnrouted = handleUnknownRoutes(app);
   traceRequests(app, tracing);
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
-  addSurfaces(app, { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness });
+  addSurfaces(app, { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness, refuseUnrouted });
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
   const services = [...(tracing ? [tracing] : []), core, executor, link, teller, tunnels, places, activator, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
@@ -177,16 +178,17 @@ interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
   peers: TrustedPeers;
   executor: GraphqlExecutor;
   readiness: Readiness;
+  refuseUnrouted: RefuseUnrouted;
 }
 
 function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
-  const { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness } = parts;
+  const { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness, refuseUnrouted } = parts;
   const queue: JobParts = { jobs: core.pipelined, endpoints: core.endpoints, keys, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
-  app.register(async (scope) => restV2Routes(scope, { core, answers, clock, logger }, gate));
+  app.register(async (scope) => restV2Routes(scope, { core, answers, bodies, config, clock, logger }, gate, refuseUnrouted));
   const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));

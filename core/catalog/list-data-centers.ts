@@ -2,6 +2,8 @@
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
 import { isCountryCode } from '../domain/location.ts';
 import type { CatalogContext } from './catalog-context.ts';
+import { cpuRoom } from './cpu-room.ts';
+import type { CpuRoomEntry } from './cpu-room.ts';
 
 /** A place and the GPUs of the connected machines that carry it. */
 export interface DataCenterEntry {
@@ -9,20 +11,29 @@ export interface DataCenterEntry {
   /** Empty: none. */
   countryCode: string;
   gpus: { gpuTypeId: string; total: number; free: number }[];
+  /** Undefined: none of its machines is connected. */
+  cpu: CpuRoomEntry | undefined;
+}
+
+/** All places, and the room without a GPU on all machines. */
+export interface DataCenterList {
+  dataCenters: DataCenterEntry[];
+  cpu: CpuRoomEntry | undefined;
 }
 
 /** By id. Machines that were not seen for a day are forgotten, as for placement. `accountId` is empty for the operator. */
 export async function listDataCenters(
   { catalog, machines }: Omit<CatalogContext, 'prices'>, accountId: string,
-): Promise<DataCenterEntry[]> {
+): Promise<DataCenterList> {
   const entries = new Map<string, DataCenterEntry>();
   const entryOf = (id: string): DataCenterEntry => {
-    const entry = entries.get(id) ?? { id, countryCode: '', gpus: [] };
+    const entry = entries.get(id) ?? { id, countryCode: '', gpus: [], cpu: undefined };
     entries.set(id, entry);
     return entry;
   };
   for (const id of await catalog.volumePlaces(accountId)) entryOf(id);
-  for (const machine of await machines.view()) {
+  const view = await machines.view();
+  for (const machine of view) {
     const countryCode = machine.locations.find(isCountryCode) ?? '';
     for (const id of machine.locations.filter((place) => !isCountryCode(place))) {
       const entry = entryOf(id);
@@ -30,7 +41,8 @@ export async function listDataCenters(
       for (const gpu of machine.connected ? machine.gpus : []) count(entry, gpuTypeOf(gpu), gpu.used);
     }
   }
-  return [...entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  for (const entry of entries.values()) entry.cpu = cpuRoom(view.filter(({ locations }) => locations.includes(entry.id)));
+  return { dataCenters: [...entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), cpu: cpuRoom(view) };
 }
 
 function count(entry: DataCenterEntry, gpuTypeId: string, used: boolean): void {

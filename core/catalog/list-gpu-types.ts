@@ -12,6 +12,7 @@ export interface GpuTypeEntry {
   free: number;
   countMax: number;
   usdPerHour: number;
+  cudaVersions: string[];
 }
 
 const MIB_PER_GB = 1_024;
@@ -31,6 +32,7 @@ export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'c
       entry.total += 1;
       entry.free += gpu.used ? 0 : 1;
       counts.set(id, (counts.get(id) ?? 0) + 1);
+      if (machine.cudaVersion !== '' && !entry.cudaVersions.includes(machine.cudaVersion)) entry.cudaVersions.push(machine.cudaVersion);
       entry.countMax = Math.max(entry.countMax, counts.get(id)!);
       entries.set(id, entry);
     }
@@ -45,5 +47,5 @@ export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'c
 
 function entryOf(id: string, usdPerHour = 0): GpuTypeEntry {
   const facts = { displayName: gpuDisplayName(id), manufacturer: gpuManufacturer(id), memoryGb: gpuMemoryGb(id) };
-  return { id, ...facts, total: 0, free: 0, countMax: 0, usdPerHour };
+  return { id, ...facts, total: 0, free: 0, countMax: 0, usdPerHour, cudaVersions: [] };
 }

@@ -35,6 +35,9 @@ export interface EndpointSettings {
   computeType: 'GPU' | 'CPU';
   allowedCudaVersions: string[];
   instanceIds: string[];
+  queueDelayMs: number;
+  executionTimeoutUnset: boolean;
+  priorityFlashBoot: boolean;
 }
 
 /** A stored endpoint. */
@@ -70,6 +73,9 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   // Of a queue-based endpoint at most 100; of a load-balancing one 100 by default (checkByType, LB_DEFAULTS).
   workerConcurrency: { default: 1, conditional: true, min: 1, max: 1_000 },
   allowedCudaVersions: { default: [] },
+  queueDelayMs: { default: 0, min: 0, max: 1_000_000_000, inPlace: true },
+  executionTimeoutUnset: { default: false, inPlace: true },
+  priorityFlashBoot: { default: false, inPlace: true },
 };
 
 /** Most jobs that a worker of a queue-based endpoint holds at once. */
@@ -89,6 +95,7 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
     throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
   }
   checkByType(settings);
+  checkQueueDelay(settings);
   checkGpuIds(settings.gpuIds, reported);
   if (settings.computeType !== 'GPU' && settings.computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(settings.computeType)}, but must be GPU or CPU`);
@@ -113,6 +120,14 @@ function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings):
   if (type === 'QB' && workerConcurrency > JOBS_AT_ONCE_MAX) {
     throw invalid(`worker_concurrency is ${workerConcurrency}, but must be a whole number from 1 to ${JOBS_AT_ONCE_MAX} unless type is LB`);
   }
+}
+
+/** Shortest wait that QUEUE_DELAY can be set to, in milliseconds. */
+const QUEUE_DELAY_MS_MIN = 500;
+
+function checkQueueDelay({ queueDelayMs }: EndpointSettings): void {
+  if (queueDelayMs === 0 || queueDelayMs >= QUEUE_DELAY_MS_MIN) return;
+  throw invalid(`queue_delay_ms is ${queueDelayMs}, but must be at least ${QUEUE_DELAY_MS_MIN}, or 0 for scaler_value seconds`);
 }
 
 /** Fails with INVALID_REQUEST when a template is not for endpoints. */

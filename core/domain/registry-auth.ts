@@ -18,7 +18,7 @@ export interface RegistryCredentials {
 }
 
 const USERNAME_LENGTH_MAX = 1_024;
-const PASSWORD_LENGTH_MAX = 8_192;
+const PASSWORD_LENGTH_MAX = 16_384;
 
 /** Fails with INVALID_REQUEST, naming the field and never its value. */
 export function checkRegistryCredentials({ username, password }: RegistryCredentials): void {

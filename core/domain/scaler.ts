@@ -49,6 +49,7 @@ export interface ScaleSettings {
   workersMax: number;
   idleTimeoutSeconds: number;
   scalerType: 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
+  /** Seconds of QUEUE_DELAY and SLO, of QUEUE_DELAY with a fraction; jobs of REQUEST_COUNT. */
   scalerValue: number;
   /** Idle workers are frozen instead of stopped. */
   flashBoot: boolean;

@@ -29,6 +29,8 @@ export interface Template extends TemplateSettings {
   accountId: string;
   /** Raised by every change of what is run of it, from 1. */
   version: number;
+  /** The endpoint that alone runs it; null: it is for all. */
+  boundEndpointId: string | null;
   createdAt: Date;
 }
 

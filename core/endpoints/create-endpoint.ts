@@ -4,9 +4,16 @@ import { checkEndpoint, checkServerless } from '../domain/endpoint.ts';
 import { checkText, invalid } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkHttpServer } from '../domain/http-server.ts';
+import { withFinerSettings } from '../domain/finer-settings.ts';
+import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
+import type { OwnTemplateChange } from '../domain/own-template.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { unknownTemplate } from '../domain/template.ts';
+import type { TemplateSettings } from '../domain/template.ts';
+import type { NewOwnTemplate } from '../store/own-template-rows.ts';
 import type { EndpointContext } from './endpoint-context.ts';
+import { sourceOf } from './own-template-source.ts';
+import { TEMPLATE_ID_LENGTH } from './templates.ts';
 
 const ID_LENGTH = 14;
 const REQUEST_ID_LENGTH_MAX = 191;
@@ -21,6 +28,8 @@ export interface EndpointRequest {
   webhookSecret: string;
   /** Makes the call safe to repeat; empty: it is not. */
   requestId: string;
+  /** What it alone runs, in place of a template that is named. */
+  ownTemplate?: OwnTemplateChange | undefined;
 }
 
 /**
@@ -29,23 +38,42 @@ export interface EndpointRequest {
  */
 export async function createEndpoint(context: EndpointContext, actor: Actor, endpointRequest: EndpointRequest): Promise<Endpoint> {
   const { accountId } = actor;
-  const { endpoints, templates, machines, random, onChanged } = context;
+  const { endpoints, machines, random, onChanged } = context;
   const { requestId, webhookSecret } = endpointRequest;
   if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
   checkText('request_id', requestId);
-  if (endpointRequest.settings.templateId === '') throw invalid('template_id is required: it says what workers run');
-  const template = await templates.usable(endpointRequest.settings.templateId, accountId);
-  if (!template) throw unknownTemplate(endpointRequest.settings.templateId);
-  checkServerless(template);
-  const settings = { ...endpointRequest.settings, name: endpointRequest.settings.name || template.name };
+  const id = random.id(ID_LENGTH);
+  const { given, template, own } = await whatItRuns(context, actor, id, endpointRequest);
+  const settings = withFinerSettings({ ...given, name: given.name || template.name }, undefined, {});
   if (settings.type === 'LB') checkHttpServer({ ...template.env, ...settings.env });
   checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
-  const id = random.id(ID_LENGTH);
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);
-  const made = await endpoints.create({ id, requestId: requestId || null, webhookSecretSealed }, actor, settings);
+  const made = await endpoints.create({ id, requestId: requestId || null, webhookSecretSealed, own }, actor, settings);
   if (!made) return (await endpoints.byRequest(accountId, requestId))!;
   onChanged([made.id]);
   return made;
+}
+
+/** What a new endpoint runs: a template that is there, or its own, which is made with it. */
+async function whatItRuns(
+  context: Pick<EndpointContext, 'templates' | 'random'>, actor: Actor, endpointId: string, { settings, ownTemplate }: EndpointRequest,
+): Promise<{ given: EndpointSettings; template: TemplateSettings; own?: NewOwnTemplate }> {
+  const { templates } = context;
+  if (!ownTemplate) {
+    if (settings.templateId === '') throw invalid('template_id is required: it says what workers run');
+    const template = await templates.usable(settings.templateId, actor.accountId);
+    if (!template) throw unknownTemplate(settings.templateId);
+    checkServerless(template);
+    checkNotBound(template);
+    return { given: settings, template };
+  }
+  if (settings.templateId !== '') throw invalid('template_id and own_template: give one of them');
+  if (settings.name === '') throw invalid('name is required where own_template is given');
+  const source = await sourceOf(templates, actor.accountId, ownTemplate);
+  if (source.link) return { given: { ...settings, templateId: source.link.id, env: source.env }, template: source.link };
+  const template = ownTemplateOf(ownTemplateName(settings.name, endpointId), source.settings, source.base);
+  const id = context.random.id(TEMPLATE_ID_LENGTH);
+  return { given: { ...settings, templateId: id, env: {} }, template, own: { id, settings: template } };
 }
 
 /** The secret as it is stored; null for none. INVALID_REQUEST: it is too long. */

@@ -49,11 +49,11 @@ export async function restartEndpoint(
 
 /**
  * Deletes an endpoint with its workers and its jobs (docs/management.md#endpoints). WORKERS_NOT_ZERO: workers_min or workers_max is not 0. Jobs that run are
- * stopped with their workers.
+ * stopped with their workers. `stopWorkers`: whatever these are.
  */
-export async function deleteEndpoint(context: EndpointContext, actor: Actor, id: string): Promise<void> {
+export async function deleteEndpoint(context: EndpointContext, actor: Actor, id: string, stopWorkers: boolean): Promise<void> {
   const { endpoints, deleteJobs, onChanged, onDesired } = context;
-  const machineIds = await endpoints.remove(id, actor, checkDeletable);
+  const machineIds = await endpoints.remove(id, actor, stopWorkers ? undefined : checkDeletable);
   if (!machineIds) throw endpointNotFound(id);
   onChanged([id]);
   onDesired(machineIds);

@@ -8,7 +8,8 @@ import type { Template, TemplateSettings } from '../domain/template.ts';
 import type { TemplateRemoval } from '../store/template-store.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
-const ID_LENGTH = 10;
+/** Characters of a template's id. */
+export const TEMPLATE_ID_LENGTH = 10;
 
 /**
  * Creates a template. NAME_TAKEN: the account has a template of this name. INVALID_REQUEST: a field is out of range, or the registry credentials
@@ -18,7 +19,7 @@ export async function createTemplate(
   { templates, random }: Pick<EndpointContext, 'templates' | 'random'>, actor: Actor, settings: TemplateSettings,
 ): Promise<Template> {
   checkTemplate(settings);
-  const made = await templates.create(random.id(ID_LENGTH), actor, settings);
+  const made = await templates.create(random.id(TEMPLATE_ID_LENGTH), actor, settings);
   if (!made) throw nameTaken(settings.name);
   return made;
 }
@@ -55,7 +56,7 @@ export async function updateTemplate(
 ): Promise<Template> {
   const updated = await templates.update(id, actor, Object.keys(change).map(snake), (current) => {
     checkFixed<TemplateSettings>(current, change, ['category', 'serverless']);
-    const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, ...settings } = { ...current, ...change };
+    const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, boundEndpointId: _bound, ...settings } = { ...current, ...change };
     checkTemplate(settings);
     return { settings, replacesWorkers: templateReplacesWorkers(current, settings) };
   });

@@ -59,13 +59,17 @@ export async function updateRegistryAuth(
   return updated.auth;
 }
 
-/** Deletes credentials for a container registry. NOT_FOUND, or IN_USE: templates or pods use them; the text names these. */
+/**
+ * Deletes credentials for a container registry. `clearTemplates`: templates that use them lose them first. NOT_FOUND, or IN_USE: templates or pods use
+ * them; the text names these.
+ */
 export async function deleteRegistryAuth(
-  { registryAuths }: Pick<RegistryContext, 'registryAuths'>, actor: Actor, id: string,
+  { registryAuths, onChanged }: Pick<RegistryContext, 'registryAuths' | 'onChanged'>, actor: Actor, id: string, clearTemplates: boolean,
 ): Promise<void> {
-  const removal = await registryAuths.remove(id, actor);
+  const removal = await registryAuths.remove(id, actor, clearTemplates);
   if (!removal) throw registryAuthNotFound(id);
   if (!removal.removed) throw inUse(removal.usedBy);
+  onChanged(removal.endpointIds);
 }
 
 function inUse({ templateIds, podIds }: RegistryAuthUsers): DomainError {

@@ -21,7 +21,7 @@ export function catalogHandlers(access: Access, context: CatalogContext, logger:
     }),
     listDataCenters: unary(logger, async (_request, apiKey) => {
       const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT' });
-      return { dataCenters: await listDataCenters(context, accountId) };
+      return listDataCenters(context, accountId);
     }),
   };
 }

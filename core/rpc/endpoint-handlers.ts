@@ -57,10 +57,10 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       const { entries, next } = await listEndpoints(context, accountId, caller.endpointIds, request.includeTemplate ?? false, page);
       return { endpoints: await shown(entries, caller), nextPageToken: tokenOf(next, page) };
     }),
-    updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
+    updateEndpoint: unary(logger, async ({ endpoint, updateMask, ownTemplate }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
-      const change = changeFromMessage(endpoint, updateMask ?? []);
+      const change = changeFromMessage(endpoint, updateMask ?? [], ownTemplate);
       return { endpoint: await changed(await updateEndpoint(context, actor, endpoint.id, change, actor.caller.endpointIds), actor.caller) };
     }),
     restartEndpoint: unary(logger, async ({ id }, apiKey) => {
@@ -87,8 +87,8 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       const change = updateMask?.length ? changeFromMessage(endpoint, updateMask).settings : {};
       return whatIfToMessage(await context.whatIfs.answer(accountId, endpoint.id, change, hours));
     }),
-    deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
-      await deleteEndpoint(context, await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true }), id);
+    deleteEndpoint: unary(logger, async ({ id, stopWorkers = false }, apiKey) => {
+      await deleteEndpoint(context, await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true }), id, stopWorkers);
       return {};
     }),
   };

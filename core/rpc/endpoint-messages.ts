@@ -1,14 +1,16 @@
 /** Endpoints between the contract and the domain. */
 import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
-import type { CreateEndpointRequest } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { CreateEndpointRequest, OwnTemplate } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { ENDPOINT_SETTINGS, LB_DEFAULTS } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
+import { ownTemplateSettings } from '../domain/own-template.ts';
+import type { OwnTemplateChange } from '../domain/own-template.ts';
 import type { EndpointRequest } from '../endpoints/create-endpoint.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
-import { templateToMessage } from './template-messages.ts';
+import { templateChangeFromMessage, templateToMessage } from './template-messages.ts';
 import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 
@@ -61,7 +63,7 @@ function settingOf(endpoint: EndpointMessage, field: keyof EndpointSettings): En
 }
 
 /** A creation with the defaults of the domain for what is zero or empty. INVALID_REQUEST: an enum value is unknown. */
-export function endpointRequestFromMessage({ endpoint, requestId, workersMax, retryLimit }: CreateEndpointRequest): EndpointRequest {
+export function endpointRequestFromMessage({ endpoint, requestId, workersMax, retryLimit, ownTemplate }: CreateEndpointRequest): EndpointRequest {
   if (!endpoint) throw invalid('endpoint is required');
   const given = FIELDS.map((field) => {
     const value = settingOf(endpoint, field);
@@ -75,7 +77,7 @@ export function endpointRequestFromMessage({ endpoint, requestId, workersMax, re
   // Where 0 is a choice, the request says it beside the endpoint.
   if (workersMax !== undefined) settings.workersMax = workersMax;
   if (retryLimit !== undefined) settings.retryLimit = retryLimit;
-  return { requestId, webhookSecret: endpoint.webhookSecret, settings };
+  return { requestId, webhookSecret: endpoint.webhookSecret, settings, ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate) };
 }
 
 /** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
@@ -86,9 +88,17 @@ const CHANGES: FieldReaders<EndpointMessage, EndpointChange['settings']> = {
 };
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
-export function changeFromMessage(endpoint: EndpointMessage, mask: readonly string[]): EndpointChange {
-  const settings = changeFromMask(endpoint, mask, CHANGES);
-  return { settings, webhookSecret: mask.includes('webhook_secret') ? endpoint.webhookSecret : undefined };
+export function changeFromMessage(endpoint: EndpointMessage, mask: readonly string[], ownTemplate?: OwnTemplate): EndpointChange {
+  const settings = mask.length === 0 && ownTemplate ? {} : changeFromMask(endpoint, mask, CHANGES);
+  const webhookSecret = mask.includes('webhook_secret') ? endpoint.webhookSecret : undefined;
+  return { settings, webhookSecret, ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate) };
+}
+
+/** INVALID_REQUEST: its mask names what cannot be set. */
+function ownTemplateFromMessage({ template, updateMask = [], fromTemplateId }: OwnTemplate): OwnTemplateChange {
+  if (updateMask.length === 0) return { settings: {}, fromTemplateId };
+  if (!template) throw invalid('own_template.template is required where update_mask names fields of it');
+  return { settings: ownTemplateSettings(templateChangeFromMessage(template, updateMask)), fromTemplateId };
 }
 
 function known<Value>(field: string, value: Value | undefined): Value {

@@ -36,9 +36,9 @@ export function registryAuthHandlers(access: Access, context: RegistryContext, l
       const actor = await ownAccount(access, apiKey, true);
       return { registryAuth: toMessage(await updateRegistryAuth(context, actor, id, { username, password })) };
     }),
-    deleteRegistryAuth: unary(logger, async ({ id }, apiKey) => {
+    deleteRegistryAuth: unary(logger, async ({ id, clearTemplates = false }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      await deleteRegistryAuth(context, actor, id);
+      await deleteRegistryAuth(context, actor, id, clearTemplates);
       return {};
     }),
   };

@@ -26,7 +26,9 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       const { accountId, caller } = await ownAccount(access, apiKey, false);
       const page = pageRequestOf(request);
       await enter(accountId);
-      const { entries, next } = await context.templates.list(accountId, request.includePublic, caller.endpointIds, page);
+      const { entries, next } = await context.templates.list(
+        accountId, { includePublic: request.includePublic, includeBound: request.includeBound ?? false }, caller.endpointIds, page,
+      );
       return { templates: entries.map((template) => templateToMessage(template, accountId)), nextPageToken: tokenOf(next, page) };
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {

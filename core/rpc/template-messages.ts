@@ -7,10 +7,10 @@ import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 
 /** A template for an account. Of other accounts' environments only the names are shown, and of their registry credentials nothing. */
-export function templateToMessage({ accountId, createdAt, registryAuthId, env, ...rest }: Template, readerId: string): TemplateMessage {
+export function templateToMessage({ accountId, createdAt, registryAuthId, env, boundEndpointId, ...rest }: Template, readerId: string): TemplateMessage {
   const own = accountId === readerId;
   const names = (): Record<string, string> => Object.fromEntries(Object.keys(env).map((name) => [name, '']));
-  return { ...rest, env: own ? env : names(), registryAuthId: own ? registryAuthId ?? '' : '', createTime: createdAt };
+  return { ...rest, env: own ? env : names(), registryAuthId: own ? registryAuthId ?? '' : '', createTime: createdAt, boundEndpointId: boundEndpointId ?? '' };
 }
 
 const FIELDS = Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[];

@@ -5,6 +5,7 @@ import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/permission.ts';
 import { filledFields } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import type { Template } from '../domain/template.ts';
 import { endpointEnvIdentity } from '../domain/sealed-identity.ts';
 import { checkVolumesOfEndpoint } from '../domain/volume.ts';
 import type { Sealer } from '../runtime/seal.ts';
@@ -13,6 +14,8 @@ import type { Database, Transaction } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { giveTemplate } from './given-template-rows.ts';
 import { whereValue, whereWord, whereYes } from './list-filter.ts';
+import { dropOwnTemplate, insertOwnTemplate, lockRunTemplate, renameOwnTemplate, saveOwnTemplate } from './own-template-rows.ts';
+import type { NewOwnTemplate } from './own-template-rows.ts';
 import { textArray } from './pack.ts';
 import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -28,7 +31,22 @@ export interface NewEndpoint {
   requestId: string | null;
   /** Sealed; null: webhook calls are not signed. */
   webhookSecretSealed: Buffer | null;
+  /** The template that it alone runs, which is made with it. */
+  own?: NewOwnTemplate | undefined;
 }
+
+/** What a change comes to. */
+export interface EndpointUpdate {
+  settings: EndpointSettings;
+  replacesWorkers: boolean;
+  /** Undefined: it stays as it is. */
+  webhookSecretSealed?: Buffer | null | undefined;
+  /** What it alone runs from now on. Undefined: what it runs stays, or is named in the settings. */
+  own?: NewOwnTemplate | undefined;
+}
+
+/** What it ran changed between two looks. */
+const AGAIN = 'again';
 
 /** An endpoint as far as access to it goes. */
 export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
@@ -62,12 +80,17 @@ export class EndpointStore {
   async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
     const { accountId } = actor;
     return this.#database.db.transaction(async (tx) => {
-      await holdTemplate(tx, accountId, settings.templateId);
+      const { own, ...columns } = fresh;
+      if (own) await insertOwnTemplate(tx, this.#sealer, { accountId, endpointId: fresh.id }, own);
+      else await holdTemplate(tx, accountId, settings.templateId);
       checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, accountId, settings.networkVolumeIds));
       const target = [endpoint.accountId, endpoint.requestId];
-      const [row] = await tx.insert(endpoint).values({ ...settings, ...this.#sealed(fresh.id, settings), ...fresh, accountId })
+      const [row] = await tx.insert(endpoint).values({ ...settings, ...this.#sealed(fresh.id, settings), ...columns, accountId })
         .onConflictDoNothing({ target }).returning();
-      if (!row) return undefined;
+      if (!row) {
+        await dropOwnTemplate(tx, fresh.id);
+        return undefined;
+      }
       await giveTemplate(tx, actor, row.id, settings.templateId);
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
@@ -112,29 +135,44 @@ export class EndpointStore {
   /**
    * Changes an endpoint under its lock: `change` gets it as it stands and answers the new settings, whether they replace workers and,
    * when it is to change, the sealed webhook secret. `fields` are those that the caller named, `templateId` the template if it is one of
-   * them. Undefined: there is no such endpoint in this account. INVALID_REQUEST: its new template cannot be used any more, its new network
-   * volumes are not all in the account, or two are in one data centre.
+   * them. `changesRun`: `change` gets what the endpoint runs, too, and may answer what it alone runs from now on. Undefined: there is no such endpoint in
+   * this account. INVALID_REQUEST: its new template cannot be used any more, its new network volumes are not all in the account, or two are in one data
+   * centre.
    */
   async update(
-    id: string, actor: Actor, fields: readonly string[], templateId: string | undefined,
-    change: (current: Endpoint) => { settings: EndpointSettings; replacesWorkers: boolean; webhookSecretSealed?: Buffer | null },
+    id: string, actor: Actor, { fields, templateId, changesRun = false }: { fields: readonly string[]; templateId: string | undefined; changesRun?: boolean },
+    change: (current: Endpoint, run: Template | undefined) => EndpointUpdate,
   ): Promise<Endpoint | undefined> {
-    return uncrossed(() => this.#database.db.transaction(async (tx) => {
+    const update = (): Promise<Endpoint | typeof AGAIN | undefined> => uncrossed(() => this.#database.db.transaction(async (tx) => {
       if (templateId !== undefined) await holdTemplate(tx, actor.accountId, templateId);
+      const owner = { accountId: actor.accountId, endpointId: id };
+      // Templates are locked before what runs them.
+      const run = changesRun ? await lockRunTemplate(tx, this.#sealer, owner) : undefined;
       const current = await this.#locked(tx, id, actor.accountId);
       if (!current) return undefined;
-      const { settings, replacesWorkers, webhookSecretSealed } = change(current);
+      if (changesRun && run?.id !== current.templateId) return AGAIN;
+      const { settings: wanted, replacesWorkers: replaces, webhookSecretSealed, own } = change(current, run);
+      const saved = own && run ? await saveOwnTemplate(tx, this.#sealer, owner, run, own) : undefined;
+      const settings = saved ? { ...wanted, templateId: saved.templateId } : wanted;
+      const replacesWorkers = replaces || saved?.replacesWorkers === true;
       if (String(settings.networkVolumeIds) !== String(current.networkVolumeIds)) {
         checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, actor.accountId, settings.networkVolumeIds));
       }
-      const isNewlyGiven = templateId !== undefined && await giveTemplate(tx, actor, id, templateId);
+      const given = saved?.templateId ?? templateId;
+      const isNewlyGiven = given !== undefined && await giveTemplate(tx, actor, id, given);
       const version = current.version + (replacesWorkers || isNewlyGiven ? 1 : 0);
       const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
       const [row] = await tx.update(endpoint).set({ ...settings, ...this.#sealed(id, settings), ...secret, version }).where(eq(endpoint.id, id)).returning();
+      await dropOwnTemplate(tx, id, row!.templateId);
+      if (settings.name !== current.name) await renameOwnTemplate(tx, id, settings.name);
       await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
       await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateEndpoint', fields, isNew: version > current.version }, [row!]);
       return endpointFromRow(this.#sealer, row!);
     }));
+    for (;;) {
+      const updated = await update();
+      if (updated !== AGAIN) return updated;
+    }
   }
 
   /** Raises the version and changes nothing else. Undefined: there is no such endpoint in this account. */
@@ -150,19 +188,20 @@ export class EndpointStore {
   }
 
   /**
-   * Deletes an endpoint under its lock, after `check` has seen it, with its counters and workers. Answers the machines that ran them;
+   * Deletes an endpoint under its lock, after `check` has seen it, with its counters, workers and own template. Answers the machines that ran them;
    * undefined: there is no such endpoint in this account. Its jobs are the caller's to delete afterwards.
    */
-  async remove(id: string, actor: Actor, check: (current: Endpoint) => void): Promise<string[] | undefined> {
+  async remove(id: string, actor: Actor, check?: (current: Endpoint) => void): Promise<string[] | undefined> {
     return uncrossed(() => this.#database.db.transaction(async (tx) => {
       const current = await this.#locked(tx, id, actor.accountId);
       if (!current) return undefined;
-      check(current);
+      check?.(current);
       const machines = await tx.execute<{ machine_id: string }>(sql`SELECT DISTINCT machine_id FROM worker WHERE endpoint_id = ${id}`);
       // The secret goes with the endpoint; a call that its receiver can check must not come to him unsigned.
       await tx.execute(sql`DELETE FROM webhook_delivery w USING endpoint e
         WHERE e.id = ${id} AND e.webhook_secret_sealed IS NOT NULL AND w.endpoint_id = e.id`);
       await tx.delete(endpoint).where(eq(endpoint.id, id));
+      await dropOwnTemplate(tx, id);
       await recordChange(tx, { ...actor, action: 'DeleteEndpoint', subjectId: id, fields: [] });
       return machines.map((row) => row.machine_id);
     }));

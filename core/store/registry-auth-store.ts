@@ -9,6 +9,8 @@ import { recordChange } from './audit-rows.ts';
 import type { Database, Transaction } from './database.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { dropRegistryAuth } from './template-rows.ts';
+import { uncrossed } from './transient.ts';
 
 /** Who uses credentials: ids, at most ten of each. */
 export interface RegistryAuthUsers {
@@ -16,8 +18,8 @@ export interface RegistryAuthUsers {
   podIds: string[];
 }
 
-/** What became of a deletion. */
-export type RegistryAuthRemoval = { removed: true } | { removed: false; usedBy: RegistryAuthUsers };
+/** What became of a deletion: endpoints whose templates lost the credentials, or who uses them. */
+export type RegistryAuthRemoval = { removed: true; endpointIds: string[] } | { removed: false; usedBy: RegistryAuthUsers };
 
 /** Replaced secrets, and who has waited for others. */
 export interface RegistryAuthUpdate {
@@ -74,9 +76,11 @@ export class RegistryAuthStore {
     });
   }
 
-  /** Deletes credentials unless templates or pods use them. Undefined: there are none in this account. */
-  async remove(id: string, actor: Actor): Promise<RegistryAuthRemoval | undefined> {
-    return this.#database.db.transaction(async (tx) => {
+  /**
+   * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods do. Undefined: there are none in this account.
+   */
+  async remove(id: string, actor: Actor, clearTemplates: boolean): Promise<RegistryAuthRemoval | undefined> {
+    return uncrossed(() => this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
       const [current] = await tx.select({ id: registryAuth.id }).from(registryAuth).where(own(id, accountId)).for('update');
       if (!current) return undefined;
@@ -84,13 +88,15 @@ export class RegistryAuthStore {
         .where(and(eq(template.accountId, accountId), eq(template.registryAuthId, id))).limit(USERS_NAMED_MAX);
       const pods = await tx.select({ id: pod.id }).from(pod)
         .where(and(eq(pod.accountId, accountId), eq(pod.registryAuthId, id))).limit(USERS_NAMED_MAX);
-      if (templates.length + pods.length > 0) {
-        return { removed: false, usedBy: { templateIds: templates.map((user) => user.id), podIds: pods.map((user) => user.id) } };
+      const hindering = clearTemplates ? [] : templates;
+      if (hindering.length + pods.length > 0) {
+        return { removed: false, usedBy: { templateIds: hindering.map((user) => user.id), podIds: pods.map((user) => user.id) } };
       }
+      const endpointIds = templates.length > 0 ? await dropRegistryAuth(tx, actor, id) : [];
       await tx.delete(registryAuth).where(eq(registryAuth.id, id));
       await recordChange(tx, { ...actor, action: 'DeleteRegistryAuth', subjectId: id, fields: [] });
-      return { removed: true };
-    });
+      return { removed: true, endpointIds };
+    }));
   }
 }
 

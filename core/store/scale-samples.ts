@@ -54,7 +54,8 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
   if (endpointIds.length === 0) return [];
   const rows = await hot<EndpointRow[]>`
     SELECT ${asked(hot)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
-      e.idle_timeout_seconds AS "idleTimeoutSeconds", e.scaler_type AS "scalerType", e.scaler_value AS "scalerValue", e.version,
+      e.idle_timeout_seconds AS "idleTimeoutSeconds", e.scaler_type AS "scalerType",
+      CASE WHEN e.queue_delay_ms > 0 THEN e.queue_delay_ms::float8 / 1000 ELSE e.scaler_value END AS "scalerValue", e.version,
       e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
       d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine"
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id WHERE e.id = ANY(${[...endpointIds]})`;

@@ -1,9 +1,13 @@
-/** Templates that other statements name: their size, and who may use them. */
-import { and, eq, or, sql } from '../../drizzle/orm.ts';
+/** Templates that other statements name: their size, who may use them, and what they lose. */
+import { and, eq, inArray, or, sql } from '../../drizzle/orm.ts';
+import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
+import type { Actor } from '../domain/permission.ts';
 import { unknownTemplate } from '../domain/template.ts';
+import { recordChange } from './audit-rows.ts';
 import type { Transaction } from './database.ts';
 import { envBytes } from './env-seals.ts';
+import { recordReleases } from './release-rows.ts';
 
 /** Size of a template. */
 export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${envBytes(template)} + octet_length(${template.startCommand}::text)
@@ -21,4 +25,20 @@ export function usableBy(id: string, accountId: string) {
 export async function holdTemplate(tx: Transaction, accountId: string, id: string): Promise<void> {
   const rows = await tx.select({ id: template.id }).from(template).where(usableBy(id, accountId)).for('key share');
   if (rows.length === 0) throw unknownTemplate(id);
+}
+
+/**
+ * Takes registry credentials from the templates of an account that name them, as a change of each does. Answers the endpoints whose workers are replaced.
+ * The credentials are locked already.
+ */
+export async function dropRegistryAuth(tx: Transaction, actor: Actor, registryAuthId: string): Promise<string[]> {
+  const templates = await tx.update(template).set({ registryAuthId: null, version: sql`${template.version} + 1` })
+    .where(and(eq(template.accountId, actor.accountId), eq(template.registryAuthId, registryAuthId))).returning({ id: template.id });
+  const ids = templates.map(({ id }) => id);
+  const raised = await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
+    .where(and(inArray(endpoint.templateId, ids), eq(endpoint.accountId, actor.accountId))).returning({ id: endpoint.id, version: endpoint.version });
+  const fields = ['registry_auth_id'];
+  await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
+  for (const id of ids) await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
+  return raised.map(({ id }) => id);
 }

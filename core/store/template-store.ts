@@ -1,5 +1,5 @@
 /** Templates. */
-import { and, eq, inArray, ne, or, sql } from '../../drizzle/orm.ts';
+import { and, eq, inArray, isNull, ne, or, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { template } from '../../drizzle/schema/template.ts';
@@ -73,18 +73,21 @@ export class TemplateStore {
    * A page of the templates of an account, with the public ones of others if wanted, oldest first. Of those each account has a share, which
    * its oldest ones get: nobody may make the list as long as he likes. `only`: those that these endpoints use; empty = all.
    */
-  async list(accountId: string, includePublic: boolean, only: readonly string[], page: PageRequest): Promise<Page<Template>> {
+  async list(
+    accountId: string, { includePublic, includeBound }: { includePublic: boolean; includeBound: boolean }, only: readonly string[], page: PageRequest,
+  ): Promise<Page<Template>> {
     const own = eq(template.accountId, accountId);
     const shared = sql`${template.id} IN (
       SELECT id FROM (
         SELECT id, sum(octet_length(t::text) - coalesce(octet_length(env_sealed), 0)) OVER (PARTITION BY account_id ORDER BY created_at, id) AS bytes FROM (
           SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
-          FROM template WHERE public AND account_id <> ${accountId}
+          FROM template WHERE public AND account_id <> ${accountId} AND bound_endpoint_id IS NULL
         ) t WHERE place <= ${SHARED_MAX}
       ) sized WHERE bytes <= ${SHARED_BYTES_MAX})`;
     const used = inArray(template.id, this.#database.db.select({ id: endpoint.templateId }).from(endpoint)
       .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only]))));
-    const where = only.length > 0 ? and(used, includePublic ? undefined : own) : includePublic ? or(own, shared) : own;
+    const listable = only.length > 0 ? and(used, includePublic ? undefined : own) : includePublic ? or(own, shared) : own;
+    const where = includeBound ? listable : and(listable, isNull(template.boundEndpointId));
     const listed = { from: template, id: template.id, createdAt: template.createdAt, bytes: TEMPLATE_BYTES, where, ...VIEWED };
     return readPage(this.#database, listed, page, async (ids) => (
       (await this.#database.db.select().from(template).where(inArray(template.id, ids))).map((row) => this.#fromRow(row))

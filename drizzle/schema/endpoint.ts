@@ -35,6 +35,12 @@ export const endpoint = pgTable('endpoint', {
   allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
   /** Sizes of a CPU worker in order of preference, as flavour-processors-GB. */
   instanceIds: text('instance_ids').array().notNull().default(sql`'{}'`),
+  /** The exact value of scaler_value of QUEUE_DELAY, in milliseconds; 0: scaler_value is. */
+  queueDelayMs: integer('queue_delay_ms').notNull().default(0),
+  /** Nobody chose execution_timeout_ms. */
+  executionTimeoutUnset: boolean('execution_timeout_unset').notNull().default(false),
+  /** FLASHBOOT was asked for with priority. */
+  priorityFlashBoot: boolean('priority_flash_boot').notNull().default(false),
   /** Signs webhook calls; sealed. Null = not signed. */
   webhookSecretSealed: bytes('webhook_secret_sealed'),
   /** Raised by every change that replaces workers. */

@@ -1,5 +1,5 @@
 /** What workers run. */
-import { boolean, integer, jsonb, pgTable, sql, text, unique } from '../orm.ts';
+import { boolean, index, integer, jsonb, pgTable, sql, text, unique } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 
@@ -26,5 +26,11 @@ export const template = pgTable('template', {
   category: text('category').notNull().default('NVIDIA'),
   /** Raised by every change of what is run of it, from 1. */
   version: integer('version').notNull().default(1),
+  /** The endpoint that alone runs it, and with which it goes; null: it is for all. No foreign key: each names the other. */
+  boundEndpointId: text('bound_endpoint_id'),
   createdAt: instant('created_at').notNull().defaultNow(),
-}, (t) => [unique('template_name_unique').on(t.accountId, t.name)]);
+}, (t) => [
+  unique('template_name_unique').on(t.accountId, t.name),
+  // The template that goes with an endpoint.
+  index('template_bound_endpoint_idx').on(t.boundEndpointId).where(sql`${t.boundEndpointId} IS NOT NULL`),
+]);

@@ -1,5 +1,6 @@
 /** Which load-balancing endpoint a request is for, by path or by host, and what of its path the worker sees. Pure. */
 import type { IncomingMessage } from 'node:http';
+import { isRestV2Word } from '../plugins/rest-v2-words.ts';
 
 /** What a request asks for. */
 export interface LbTarget {
@@ -20,8 +21,6 @@ export interface LbTarget {
 /** Operations of queue-based endpoints: they are the queue surface's to answer, whatever the endpoint is. */
 const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
 const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
-/** Words that stand for other things in the place of an endpoint's id (facades/plugins/unknown-route.ts). */
-const NO_ENDPOINT = /^(account|billing|catalog|clusters|endpoints|network-volumes|openapi\.json|pods|registries|serverless|templates)$/;
 const SHARED_FORM = /^\/+(openai\/|(explain|metrics|times|errors)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$)|jobs\/+(cancel|retry)\/*([?#]|$))/;
 /** As nearly all requests of queue-based endpoints are written: what `lbTarget` says of them without taking them apart. */
 const PLAIN_QUEUE_FORM = /^\/v2\/[a-z0-9]{14}\/(run|runsync|health|(status|status-sync|stream)\/[\w-]+)(\?|$)/;
@@ -34,7 +33,7 @@ export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, doma
   if (hostId !== undefined && url.startsWith('/')) return target(hostId, url, '');
   if (PLAIN_QUEUE_FORM.test(url)) return undefined;
   const [, id, rest = '', query = ''] = PATH_FORM.exec(url) ?? [];
-  if (id === undefined || NO_ENDPOINT.test(id)) return undefined;
+  if (id === undefined || isRestV2Word(id)) return undefined;
   if (isQueueOperation(rest)) return undefined;
   return target(id, `${rest === '' ? '/' : rest}${query}`, `/v2/${id}`);
 }

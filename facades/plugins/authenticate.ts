@@ -2,11 +2,15 @@
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AccessCache, AccessQuestion } from './access-cache.ts';
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
+import { HttpRefusal } from './http-refusal.ts';
 import type { LimitedOperation } from './rate-limit-rules.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { TooManyRequests } from './public-error.ts';
+import { RATE_RULES } from './rate-limit-rules.ts';
+import type { RateLeft, RateLimit } from './rate-limit.ts';
 
 /** What the hooks need. */
 export interface GateParts {
@@ -57,6 +61,44 @@ export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsync
   };
 }
 
+/**
+ * The gate of an operation of REST v2: 401, 403 for a key that exists and may not, 429. Each answer to a good key says what is left of its rate. What the
+ * key may do with what the path names is core's to say.
+ */
+export function restV2Gate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
+  return async (request, reply) => {
+    request.bodyBytesMax = bodyBytesMax;
+    const apiKey = keyOfRestRequest(request.headers.authorization);
+    if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'missing bearer token');
+    try {
+      const rate = await admitManagement(parts, request, reply, apiKey);
+      if (rate) reply.headers(rateHeaders(rate));
+    } catch (error) {
+      if (error instanceof CoreError && error.reason === 'UNAUTHORIZED' && await mayUseJobs(parts.access, apiKey)) throw forbidden();
+      if (error instanceof TooManyRequests) reply.headers(rateHeaders({ limit: RATE_RULES.management.rate, left: 0, resetSeconds: error.retryAfterSeconds }));
+      throw error;
+    }
+  };
+}
+
+/** The refusal of a key that exists and lacks a right. */
+export function forbidden(): HttpRefusal {
+  return new HttpRefusal('This API key may not do this: it reads only, is for some endpoints, or is for jobs alone.', { status: 403, code: 'forbidden' });
+}
+
+/** A key that is known to some part of the API exists. */
+async function mayUseJobs(access: AccessCache, apiKey: string): Promise<boolean> {
+  const decision = await access.look({ apiKey, endpointId: '', write: false, api: Api.JOBS });
+  return !(decision instanceof CoreError) && decision.accountId !== '';
+}
+
+/** Lists of RFC 9651, with one window. */
+function rateHeaders({ limit, left, resetSeconds }: RateLeft): Record<string, string> {
+  return {
+    ratelimit: `"window";r=${left};t=${resetSeconds}`, 'ratelimit-policy': `"window";q=${limit};w=${REQUEST_WINDOW_SECONDS}`,
+  };
+}
+
 /** The gate of the GraphQL operation: 401, 429. Whether a document changes something is known only once it was read; core checks that. */
 export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request, reply) => {
@@ -66,10 +108,10 @@ export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAs
   };
 }
 
-async function admitManagement(parts: GateParts, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): Promise<void> {
+async function admitManagement(parts: GateParts, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): Promise<RateLeft | undefined> {
   await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
   const { accountId, workersRunning, requestQuota } = request.caller;
-  await parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning, requestQuota }, reply);
+  return parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning, requestQuota }, reply);
 }
 
 async function admit(access: AccessCache, request: FastifyRequest, question: Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined }): Promise<void> {

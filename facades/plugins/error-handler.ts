@@ -7,7 +7,7 @@ import { HttpRefusal } from './http-refusal.ts';
 import { idsOf, REQUEST_ID_HEADER } from './request-id.ts';
 import { publicError, SlowBody, toCoreError } from './public-error.ts';
 import type { PublicError } from './public-error.ts';
-import { REST_NAMES, withPublicNames } from './public-names.ts';
+import { REST_NAMES, REST_V2_NAMES, withPublicNames } from './public-names.ts';
 
 /** Body of an error on one surface. */
 export type ErrorShape = (error: PublicError) => object;
@@ -27,7 +27,9 @@ export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({
 });
 
 /** REST v2 routes: problems (RFC 9457), which have a content type of their own. */
-export const problemShape: ErrorShape = ({ text, status, code }) => ({ title: STATUS_CODES[status] ?? 'Error', status, detail: text, code });
+export const problemShape: ErrorShape = ({ text, status, code, faults }) => ({
+  title: STATUS_CODES[status] ?? 'Error', status, detail: withPublicNames(text, REST_V2_NAMES), ...(faults && { errors: faults }), code,
+});
 
 /** The `type` word that OpenAI's own service uses for a status. */
 export function openaiErrorType(status: number): string {
@@ -37,10 +39,12 @@ export function openaiErrorType(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-/** Answers every error of an app or of a part of it in the given shape. */
-export function handleErrors(app: FastifyInstance, shape: ErrorShape, logger: Logger): void {
+/** Answers every error of an app or of a part of it in the given shape. `translate`: what the surface makes of one of core's. */
+export function handleErrors(
+  app: FastifyInstance, shape: ErrorShape, logger: Logger, translate: (error: CoreError, request: FastifyRequest) => CoreError = (error) => error,
+): void {
   app.setErrorHandler((error, request, reply) => {
-    const failed = toCoreError(error);
+    const failed = translate(toCoreError(error), request);
     logFault(failed, request, logger);
     return answerError(failed, request, reply, shape);
   });

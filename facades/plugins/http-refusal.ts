@@ -9,18 +9,22 @@ export interface HttpRefusalOptions {
   code: string;
   /** What the client should do instead, as HTTP says it: `allow`, `accept-encoding`, `connection`. */
   headers?: Readonly<Record<string, string>>;
+  /** Each fault of the request by itself, where there may be several. */
+  faults?: readonly string[];
 }
 
 export class HttpRefusal extends CoreError {
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly faults: readonly string[] | undefined;
   readonly #status: number;
 
-  constructor(message: string, { status, code, headers = {} }: HttpRefusalOptions) {
+  constructor(message: string, { status, code, headers = {}, faults }: HttpRefusalOptions) {
     super('INVALID_REQUEST', message);
     this.#status = status;
     this.code = code;
     this.headers = headers;
+    this.faults = faults;
   }
 
   override get httpStatus(): number {

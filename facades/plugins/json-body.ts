@@ -30,3 +30,18 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 
 /** Most values in a body of settings: making objects of many more would keep the process from everything else. */
 export const VALUES_MAX = 10_000;
+
+/** Fails with INVALID_REQUEST on text that cannot be kept: lone surrogates would be replaced on the way to core, and NUL cannot be stored. */
+export function refuseNoText(values: Record<string, unknown>): void {
+  // A list of work instead of recursion: nobody bounds the nesting.
+  const work: unknown[] = [values];
+  for (let value = work.pop(); value !== undefined; value = work.pop()) {
+    if (typeof value === 'string') checkText(value);
+    else if (typeof value === 'object' && value !== null) for (const [name, inner] of Object.entries(value)) work.push(name, inner);
+  }
+}
+
+function checkText(text: string): void {
+  if (!text.isWellFormed()) throw new CoreError('INVALID_REQUEST', 'The body holds half of a surrogate pair, which is no text.');
+  if (text.includes('\0')) throw new CoreError('INVALID_REQUEST', 'The body holds the character NUL, which cannot be stored.');
+}

@@ -30,6 +30,8 @@ export interface PublicError {
   text: string;
   /** Seconds for the Retry-After header. */
   retryAfterSeconds: number | undefined;
+  /** Each fault of the request by itself. */
+  faults?: readonly string[] | undefined;
 }
 
 const TEXT_500 = 'Something went wrong inside the service. The operator finds the cause in its log, by the X-Request-Id of this answer.';
@@ -49,5 +51,6 @@ export function publicError(error: CoreError): PublicError {
   const status = error.httpStatus;
   const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;
   const retryAfterSeconds = error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
-  return { status, code: error instanceof HttpRefusal ? error.code : error.reason.toLowerCase(), text, retryAfterSeconds };
+  if (error instanceof HttpRefusal) return { status, code: error.code, text, retryAfterSeconds, faults: error.faults };
+  return { status, code: error.reason.toLowerCase(), text, retryAfterSeconds };
 }

@@ -29,6 +29,18 @@ export const REST_NAMES: FieldNames = {
   start_time: 'startTime',
 };
 
+/** Names of REST v2, which puts settings together: a name is the way to the member. */
+export const REST_V2_NAMES: FieldNames = {
+  ...COMMON,
+  allowed_cuda_versions: 'gpu.allowedCudaVersions', category: 'category', compute_type: 'gpu or cpu', container_disk_gb: 'disk',
+  data_center_id: 'dataCenter', entrypoint: 'entrypoint', env: 'env', execution_timeout_ms: 'timeout', flash_boot_type: 'flashboot',
+  gpu_count: 'gpu.count', gpu_ids: 'gpu.pools', idle_timeout_seconds: 'workers.idleTimeout', image_name: 'image', instance_ids: 'cpu',
+  is_serverless: 'serverless', locations: 'dataCenterIds', network_volume_id: 'mounts.network', network_volume_ids: 'networkVolumes', public_key: 'keys',
+  registry_auth_id: 'registry', scaler_type: 'scaling.type', scaler_value: 'scaling', size_gb: 'size', start_command: 'cmd', template_id: 'templateId',
+  volume_gb: 'mounts.persistent.size', volume_mount_path: 'mounts.persistent.path', workers_max: 'workers.max', workers_min: 'workers.min',
+  create_template: 'POST /v2/templates', queue_delay_ms: 'scaling.queueDelay',
+};
+
 /** Names of the GraphQL surface, for everything but pods. */
 export const GRAPHQL_NAMES: FieldNames = {
   ...COMMON, ...publicNames(TEMPLATE, 'graphql'), ...publicNames(POD, 'graphql'), ...publicNames(ENDPOINT, 'graphql'), ...publicNames(VOLUME, 'graphql'),

@@ -6,7 +6,7 @@ import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_
 import type { RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { FACADE_REQUESTS_MAX, REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
 import { TooManyRequests } from './public-error.ts';
-import { decideRate, RATE_RULES } from './rate-limit-rules.ts';
+import { decideRate, effectiveLimit, RATE_RULES } from './rate-limit-rules.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
 
 /** Whose request it is. */
@@ -23,6 +23,16 @@ export interface LimitedRequest {
 
 /** A request was refused: because of what limit. */
 export type OnRefused = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
+
+/** What is left of a rate once a request was counted. */
+export interface RateLeft {
+  /** Requests in a window. */
+  limit: number;
+  /** Of these, how many are left. */
+  left: number;
+  /** Seconds until the window ends, rounded up. */
+  resetSeconds: number;
+}
 
 /** Whose request to an endpoint was refused. */
 export type RefusedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
@@ -53,7 +63,7 @@ export class RateLimit {
    * Counts a request until its answer has gone or its client has; throws TooManyRequests. A refused request counts for the rate. Without `reply` somebody
    * else sees its end and bounds how many there are at a time.
    */
-  async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<void> {
+  async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<RateLeft> {
     const { operation, workersRunning } = request;
     if (operation !== 'management' && operation !== 'live' && request.requestQuota !== undefined) await this.#withinQuota(request, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
@@ -68,6 +78,8 @@ export class RateLimit {
       throw refusal(operation, decision);
     }
     if (reply && concurrency !== undefined) this.#hold(name, { inFlight, request }, reply);
+    const limit = effectiveLimit(rate, workersRunning, this.#perWorker.rate);
+    return { limit, left: limit - window.consumedPoints, resetSeconds: Math.ceil(window.msBeforeNext / 1_000) };
   }
 
   #refused(request: LimitedRequest, cause: Parameters<OnRefused>[1], limit: RequestLimit, most: number): void {
@@ -117,7 +129,7 @@ const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
 };
 
 const WORDS: Partial<Record<LimitedOperation, string>> = {
-  lb: 'requests to the endpoint', management: 'requests under /v1 and to /graphql', live: 'pages of the console',
+  lb: 'requests to the endpoint', management: 'requests to REST and to /graphql', live: 'pages of the console',
 };
 
 function refusal(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {

@@ -6,6 +6,17 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import { answerError, openaiErrorShape, pathOf, problemShape, queueErrorShape, restErrorShape } from './error-handler.ts';
 import type { ErrorShape } from './error-handler.ts';
 import { HttpRefusal } from './http-refusal.ts';
+import { isRestV2Path } from './rest-v2-words.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route takes what no other one under its path does, and answers as if there were none. */
+    catchesAll?: boolean;
+  }
+}
+
+/** Answers a request that no operation takes. */
+export type RefuseUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 /** Methods by the paths that they are for. */
 type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
@@ -13,12 +24,16 @@ type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
 /** A part of a path that means this place or the one above, written out or escaped. */
 const DOT_PART = /\/(\.|%2e){1,2}(\/|$)/i;
 
-/** Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own. */
-export function handleUnknownRoutes(app: FastifyInstance): void {
+/**
+ * Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own. Returns it, for routes that catch
+ * all under a path.
+ */
+export function handleUnknownRoutes(app: FastifyInstance): RefuseUnrouted {
   // Who resolved dots here would read another path than an edge before it, or a log behind it.
   app.addHook('onRequest', (request, reply, done) => (DOT_PART.test(pathOf(request)) ? void refuseDots(request, reply) : done()));
   const known: KnownPaths = new Map();
-  app.addHook('onRoute', ({ url, method }) => {
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if (config?.catchesAll) return;
     const path = known.get(url) ?? { form: formOf(url), methods: new Set() };
     known.set(url, path);
     for (const one of [method].flat()) path.methods.add(one);
@@ -33,6 +48,7 @@ export function handleUnknownRoutes(app: FastifyInstance): void {
   app.setNotFoundHandler(refuse);
   // Fastify would first find fault with its content type.
   app.addHook('onRequest', (request, reply, done) => (request.is404 && request.method === 'QUERY' ? void refuse(request, reply) : done()));
+  return refuse;
 }
 
 /** Whether a path can be read as text, as those of our own surfaces must. What is in the query does not matter. */
@@ -81,20 +97,21 @@ function formOf(url: string): RegExp {
 
 function methodsOf(known: KnownPaths, path: string): string[] {
   const plain = path.replaceAll(/\/{2,}/g, '/');
+  // A path that is written out is that one and no id.
+  const literal = known.get(plain);
+  if (literal) return [...literal.methods].sort();
   return [...new Set([...known.values()].filter(({ form }) => form.test(plain)).flatMap(({ methods }) => [...methods]))].sort();
 }
 
 /** Error shape of the surface that a path belongs to. */
 export function shapeOf(path: string): ErrorShape {
   if (/^\/+v1(\.\d+)?(\/|$)/.test(path)) return restErrorShape;
-  if (REST_V2.test(path)) return problemShape;
+  if (isRestV2Path(path)) return problemShape;
   return /^\/+v2\/+[^/]+\/+openai\//.test(path) ? openaiErrorShape : queueErrorShape;
 }
 
-/** Where REST v2 of the hosted service would be: under the same word as the queue API, whose next part is an endpoint's id. */
-const REST_V2 = /^\/+v2\/+(account|billing|catalog|clusters|endpoints|network-volumes|openapi\.json|pods|registries|serverless|templates)(\/|$)/;
-
 function explain(method: string, path: string): string {
-  if (REST_V2.test(path)) return 'Of REST v2 the logs of workers and pods are served, this is not. See /v1/docs for what REST v1 manages.';
+  if (/^\/+v2\/+flash(\/|$)/.test(path)) return 'Apps of Flash are not deployed here: call endpoints by their ids, /v2/{endpoint_id}/run.';
+  if (isRestV2Path(path)) return `There is no operation ${method} ${path.slice(0, 200)}; /v2/docs has those that there are.`;
   return `There is no operation ${method} ${path.slice(0, 200)}.`;
 }

@@ -35,7 +35,7 @@ export function sizeOf(instanceId: string): { flavor: string; vcpuCount: number;
   return memory === undefined ? undefined : { flavor: flavor!, vcpuCount: Number(vcpus), memoryInGb: Number(memory) };
 }
 
-/** A flavour that is not known, which only other surfaces can give, has the least memory. */
-function gbPerVcpu(flavor: string): number {
+/** GB of memory for each processor of a flavour. One that is not known, which only other surfaces can give, has the least. */
+export function gbPerVcpu(flavor: string): number {
   return Object.hasOwn(GB_PER_VCPU, flavor) ? GB_PER_VCPU[flavor as Flavor] : GB_PER_VCPU[DEFAULT_FLAVOR];
 }

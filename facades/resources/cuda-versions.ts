@@ -1,20 +1,25 @@
 /** CUDA versions as clients name them (docs/management.md#endpoints). */
 
 /** What `minCudaVersion` chooses from, newest first. */
-const VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];
+export const KNOWN_CUDA_VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];
 
 const VERSION = /^\d+\.\d+$/;
 
 /** This version and all newer ones. One that is newer than the list stands for itself, as does what is no version: core refuses it. */
 export function versionsFrom(lowest: string): string[] {
   if (!VERSION.test(lowest)) return [lowest];
-  const newerOrSame = VERSIONS.filter((version) => compare(version, lowest) >= 0);
+  const newerOrSame = KNOWN_CUDA_VERSIONS.filter((version) => compare(version, lowest) >= 0);
   return newerOrSame.length > 0 ? newerOrSame : [lowest];
 }
 
 /** The lowest of some versions; null for none. */
 export function lowestVersion(versions: readonly string[]): string | null {
   return versions.toSorted(compare)[0] ?? null;
+}
+
+/** Whether a version is another or a newer one. */
+export function isCudaAtLeast(version: string, lowest: string): boolean {
+  return compare(version, lowest) >= 0;
 }
 
 /** Part by part as numbers: 12.10 is newer than 12.9. */

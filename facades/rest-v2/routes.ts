@@ -1,19 +1,65 @@
-/** What is served of REST v2 (docs/api.md#log-of-a-worker-or-a-pod), whose errors are problems (RFC 9457). */
-import type { FastifyInstance } from 'fastify';
-import { restGate } from '../plugins/authenticate.ts';
+/** REST v2 (docs/rest-v2.md): its operations as routes behind the gate, the description of them, and the refusal of all else under its words. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { CoreError } from '../../proto/wire/reason.ts';
+import { forbidden, restV2Gate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors, problemShape } from '../plugins/error-handler.ts';
-import { logOfLines } from './log-of-lines.ts';
-import type { LineLogParts } from './log-of-lines.ts';
-import { podReader, workerReader } from './log-readers.ts';
+import { bodyBytes } from '../plugins/raw-body.ts';
+import { REST_V2_WORDS } from '../plugins/rest-v2-words.ts';
+import type { RefuseUnrouted } from '../plugins/unknown-route.ts';
+import { addDocsPage, docsOperations } from './docs/docs.ts';
+import type { Operation, RestV2Parts } from './operation.ts';
+import { operations } from './operations.ts';
+import { BODY_BYTES_MAX, readBody, readPath, readQuery } from './read-request.ts';
 
-/** No route here reads a body. */
-const BODY_BYTES_MAX = 0;
+const ALL: readonly Operation[] = [...operations, ...docsOperations(() => ALL)];
 
-/** Adds the routes. */
-export function restV2Routes(app: FastifyInstance, parts: LineLogParts, gate: GateParts): void {
-  handleErrors(app, problemShape, parts.logger);
-  const onRequest = restGate(gate, BODY_BYTES_MAX);
-  app.get('/v2/serverless/:endpointId/workers/:workerId/logs', { onRequest }, logOfLines(parts, workerReader(parts)));
-  app.get('/v2/pods/:podId/logs', { onRequest }, logOfLines(parts, podReader(parts)));
+/** Methods that are answered under a word whatever its operations take. */
+const CAUGHT: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** Adds the routes. `refuse`: answers what no operation takes. */
+export async function restV2Routes(app: FastifyInstance, parts: RestV2Parts, gate: GateParts, refuse: RefuseUnrouted): Promise<void> {
+  handleErrors(app, problemShape, parts.logger, lackingRight);
+  parts.answers.refuseWithoutRoom(app);
+  const gated = restV2Gate(gate, BODY_BYTES_MAX);
+  for (const operation of ALL) if (!operation.describedOnly) addOperation(app, operation, parts, gated);
+  // No body is read.
+  const onRequest = restV2Gate(gate, 0);
+  await addDocsPage(app, ALL);
+  for (const word of REST_V2_WORDS) {
+    for (const url of [`/v2/${word}`, `/v2/${word}/*`]) catchAll(app, url, onRequest, refuse);
+  }
+}
+
+function addOperation(app: FastifyInstance, operation: Operation, parts: RestV2Parts, gated: ReturnType<typeof restV2Gate>): void {
+  const { method, path, query, checksQuery, body, status, tag } = operation;
+  app.route({
+    method, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), ...(operation.open ? {} : { onRequest: gated }),
+    handler: async (request, reply) => {
+      const known = operation.open ? { apiKey: '', accountId: '' } : request.caller;
+      const call = {
+        request, reply, apiKey: known.apiKey, accountId: known.accountId,
+        path: readPath(request, tag === 'catalog'),
+        query: query && !checksQuery ? readQuery(query, request) : {},
+        // A body that is too large or broken is refused also where it means nothing.
+        body: body ? await readBody(body, request, parts.bodies) : void bodyBytes(request.body),
+      };
+      const answer = await operation.handle(call as never, parts);
+      if (reply.sent) return reply;
+      if (answer === undefined) return reply.code(204).send();
+      return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(answer));
+    },
+  });
+}
+
+/** Takes what no operation does, so that nothing under a word of ours is ever an endpoint's. */
+function catchAll(app: FastifyInstance, url: string, onRequest: ReturnType<typeof restV2Gate>, refuse: RefuseUnrouted): void {
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => refuse(request, reply);
+  const free = CAUGHT.filter((method) => !app.hasRoute({ method, url }));
+  app.route({ method: free, url, config: { catchesAll: true }, onRequest, handler });
+}
+
+/** A key that came through the gate exists: what core refuses it lacks. */
+function lackingRight(error: CoreError, request: FastifyRequest): CoreError {
+  return error.reason === 'UNAUTHORIZED' && (request.caller as unknown) !== undefined ? forbidden() : error;
 }

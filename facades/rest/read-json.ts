@@ -1,10 +1,9 @@
 /** Turns the raw body of a REST request into values for its schema. */
 import type { preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify';
 import type { BodyWork } from '../plugins/body-work.ts';
-import { parseSettings } from '../plugins/json-body.ts';
+import { parseSettings, refuseNoText } from '../plugins/json-body.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import type { NameIgnored } from './name-ignored.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
 
 /** Largest body in bytes: settings, not payloads. */
 export const REST_BODY_BYTES_MAX = 1024 * 1024;
@@ -30,18 +29,3 @@ export const readNothing: preHandlerHookHandler = (request, _reply, done) => {
     done(error as Error);
   }
 };
-
-/** Lone surrogates would be replaced on the way to core and NUL cannot be stored. */
-function refuseNoText(values: Record<string, unknown>): void {
-  // A list of work instead of recursion: nobody bounds the nesting.
-  const work: unknown[] = [values];
-  for (let value = work.pop(); value !== undefined; value = work.pop()) {
-    if (typeof value === 'string') checkText(value);
-    else if (typeof value === 'object' && value !== null) for (const [name, inner] of Object.entries(value)) work.push(name, inner);
-  }
-}
-
-function checkText(text: string): void {
-  if (!text.isWellFormed()) throw new CoreError('INVALID_REQUEST', 'The body holds half of a surrogate pair, which is no text.');
-  if (text.includes('\0')) throw new CoreError('INVALID_REQUEST', 'The body holds the character NUL, which cannot be stored.');
-}

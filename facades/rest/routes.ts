@@ -8,13 +8,13 @@ import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
+import { docsPage } from '../plugins/docs-page.ts';
 import { handleErrors, restErrorShape } from '../plugins/error-handler.ts';
 import { BillingRecord, VolumeBillingRecord } from './billing/billing-schemas.ts';
 import { endpointBilling } from './billing/endpoint-billing.ts';
 import { podBilling } from './billing/pod-billing.ts';
 import { volumeBilling } from './billing/volume-billing.ts';
-import { docsPage } from './docs/docs-page.ts';
-import { describeRoutes, openapi } from './docs/openapi.ts';
+import { DESCRIBED_PAGE, describeRoutes, openapi } from './docs/openapi.ts';
 import { createEndpoint, getEndpoint } from './endpoints/endpoints.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
 import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from '../resources/endpoints/endpoint-schemas.ts';
@@ -71,7 +71,7 @@ export async function restRoutes(plain: FastifyInstance, { core, answers, bodies
   await describeRoutes(app);
   for (const shape of SHAPES) app.addSchema(shape);
   openapi(app);
-  await docsPage(app);
+  await docsPage(plain, { path: '/v1/docs', title: 'Slipway API', schema: DESCRIBED_PAGE });
   const parts: RestParts = {
     core, room: answers, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies, nameIgnored(SHAPES)),
   };

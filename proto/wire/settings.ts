@@ -22,6 +22,9 @@ export const ENDPOINT_SETTINGS = {
   retryHandlerErrors: { default: false, inPlace: true },
   workerConcurrency: { default: 1, conditional: true, min: 1, max: 1000 },
   allowedCudaVersions: { default: [] },
+  queueDelayMs: { default: 0, min: 0, max: 1000000000, inPlace: true },
+  executionTimeoutUnset: { default: false, inPlace: true },
+  priorityFlashBoot: { default: false, inPlace: true },
 } as const;
 
 export const POD_SETTINGS = {

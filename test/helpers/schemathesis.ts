@@ -6,8 +6,15 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 const program = process.env.SLIPWAY_TEST_SCHEMATHESIS ?? join(root, '.slipway-test/schemathesis/bin/schemathesis');
 
-/** Requests for each operation in each phase. */
-const EXAMPLES = 15;
+/** What it reads, and how much of it it does. */
+export interface SchemathesisOptions {
+  /** Path of the document. Default: REST v1's. */
+  document?: string;
+  /** Requests for each operation in each phase. Default 15. */
+  examples?: number;
+  /** Paths that it leaves alone. Default: none. */
+  exclude?: string;
+}
 
 /**
  * Left out: a body can be right in form and still name a template that does not exist.
@@ -20,10 +27,13 @@ export function skipWithoutSchemathesis(): false | string {
 }
 
 /** Runs it over all operations of a service, always with the same requests; answers its exit code and what it wrote. */
-export function runSchemathesis(url: string, key: string, folder: string, report: string): Promise<{ code: number; output: string }> {
+export function runSchemathesis(
+  url: string, key: string, folder: string, report: string, { document = '/v1/openapi.json', examples = 15, exclude }: SchemathesisOptions = {},
+): Promise<{ code: number; output: string }> {
   const args = [
-    'run', `${url}/v1/openapi.json`, '--header', `Authorization: Bearer ${key}`, '--workers', '1', '--max-examples', String(EXAMPLES),
+    'run', `${url}${document}`, '--header', `Authorization: Bearer ${key}`, '--workers', '1', '--max-examples', String(examples),
     '--generation-deterministic', '--exclude-checks', CHECKS_LEFT_OUT.join(','), '--suppress-health-check', 'all', '--no-color',
+    ...(exclude === undefined ? [] : ['--exclude-path-regex', exclude]),
     '--report', 'json', '--report-json-path', report,
   ];
   // It writes into its working directory.

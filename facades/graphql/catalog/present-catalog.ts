@@ -2,25 +2,8 @@
 import type { DataCenter, GpuType } from '../../../proto/gen/slipway/v1/catalog_service.ts';
 import { numberOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
-
-/** Share of a type's GPUs that is free at least, for each word. */
-const HIGH_SHARE = 2 / 3;
-const MEDIUM_SHARE = 1 / 3;
-
-/** What is there of a type, everywhere or in one place. */
-export interface Stock {
-  total: number;
-  free: number;
-  /** The most that one machine has, free or not. */
-  countMax: number;
-}
-
-/** The clients' word for what is left when `wanted` are to be on one machine. */
-export function stockWord({ total, free, countMax }: Stock, wanted = 1): 'High' | 'Medium' | 'Low' | 'None' {
-  if (free < Math.max(1, wanted) || countMax < wanted) return 'None';
-  const share = free / total;
-  return share >= HIGH_SHARE ? 'High' : share >= MEDIUM_SHARE ? 'Medium' : 'Low';
-}
+import { stockWord } from '../../resources/stock-word.ts';
+import type { Stock } from '../../resources/stock-word.ts';
 
 /** GpuType of the public schema, without `lowestPrice`. */
 export function presentGpuType(type: CoreMessage<GpuType>) {

@@ -16,9 +16,12 @@ export function listTemplates(context: GraphqlContext): Promise<CoreMessage<Temp
   return once(context, 'templates', () => listCore<Template>(context, [SERVICE, 'ListTemplates', 'templates'], {}));
 }
 
-/** All of the account by their ids, read once for an operation. */
+/** All of the account by their ids, those that one endpoint alone runs among them, read once for an operation. */
 export function templatesById(context: GraphqlContext): Promise<ReadonlyMap<string, CoreMessage<Template>>> {
-  return once(context, 'templates by id', async () => new Map((await listTemplates(context)).map((template) => [template.id!, template])));
+  return once(context, 'templates by id', async () => {
+    const all = await listCore<Template>(context, [SERVICE, 'ListTemplates', 'templates'], { includeBound: true });
+    return new Map(all.map((template) => [template.id!, template]));
+  });
 }
 
 /** Creates a template. */

@@ -138,6 +138,10 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
       about: 'jobs a worker holds at once when its SDK does not say so, default {default}; of type LB its requests, default 100',
     },
   },
+  // How REST v2 was told the setting that each of them is about; other surfaces have that one alone.
+  queueDelayMs: { kind: { is: 'whole' } },
+  executionTimeoutUnset: { kind: { is: 'flag' } },
+  priorityFlashBoot: { kind: { is: 'flag' } },
   type: {
     kind: { is: 'word', words: { QB: EndpointType.QB, LB: EndpointType.LB }, prefix: 'ENDPOINT_TYPE_' },
     fixed: true,

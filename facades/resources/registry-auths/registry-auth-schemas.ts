@@ -6,7 +6,7 @@ import type { Static } from 'typebox';
 export const RegistryAuthCreateInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 191, description: 'Unique in the account.' }),
   username: Type.String({ minLength: 1, maxLength: 1_024, description: 'Never shown again.' }),
-  password: Type.String({ minLength: 1, maxLength: 8_192, description: 'Password or token. Never shown again.' }),
+  password: Type.String({ minLength: 1, maxLength: 16_384, description: 'Password or token. Never shown again.' }),
 }, { $id: 'ContainerRegistryAuthCreateInput', examples: [{ name: 'ghcr', username: 'me', password: 'token' }] });
 export type RegistryAuthCreateInput = Static<typeof RegistryAuthCreateInput>;
 

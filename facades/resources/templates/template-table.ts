@@ -11,7 +11,7 @@ const CATEGORY = 'Kind of machine it is made for. Default {default}. Fixed after
 const ENV = 'Environment of the workers.';
 
 /** All that an owner chooses. */
-type Settings = Omit<Template, 'id' | 'version' | 'createTime'>;
+type Settings = Omit<Template, 'id' | 'version' | 'createTime' | 'boundEndpointId'>;
 
 /** In the order of documents and help. On the command line the name and the command are arguments. */
 export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {

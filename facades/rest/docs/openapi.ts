@@ -14,6 +14,12 @@ const TAGS = [
   { name: 'billing', description: 'What was used, and what it costs by the operator\'s price table.' },
 ];
 
+/** The page that shows it (plugins/docs-page.ts). */
+export const DESCRIBED_PAGE = {
+  operationId: 'GetDocs', tags: ['docs'], summary: 'This description as a page', security: [],
+  response: { 200: { description: 'A page.', content: { 'text/html': { schema: Type.String() } } } },
+};
+
 /** Watches the routes that are added to the app from now on. */
 export async function describeRoutes(app: RestApp): Promise<void> {
   await app.register(swagger, {

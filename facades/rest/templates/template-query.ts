@@ -7,7 +7,7 @@ export const TemplatePath = Type.Object({ templateId: Type.String({ description:
 
 /** Query of the reads. */
 export const TemplateQuery = Type.Object({
-  includeEndpointBoundTemplates: include('Taken and without effect: templates that endpoints use are always there.'),
+  includeEndpointBoundTemplates: include('Add the templates that one endpoint alone runs.'),
   includePublicTemplates: include('Add the public templates of other accounts.'),
   includeRunpodTemplates: include('Taken and without effect: there are no templates of the house.'),
 });

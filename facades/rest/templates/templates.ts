@@ -32,9 +32,9 @@ export function listTemplates(app: RestApp, { core, room, gate }: RestParts): vo
     querystring: TemplateQuery, response: { 200: answers<TemplateRecord>('Template'), ...errors() },
   };
   app.get('/v1/templates', { schema, onRequest: gate, preValidation: readQuery(TemplateQuery) }, (request, reply) => {
-    const { caller: { apiKey }, query: { includePublicTemplates: includePublic = false } } = request;
+    const { caller: { apiKey }, query: { includePublicTemplates: includePublic = false, includeEndpointBoundTemplates: includeBound = false } } = request;
     return sendList(room, request, reply, {
-      read: (page) => core.templates.call((client) => client.listTemplates, { includePublic, ...page }, { apiKey, repeatable: true }),
+      read: (page) => core.templates.call((client) => client.listTemplates, { includePublic, includeBound, ...page }, { apiKey, repeatable: true }),
       present: ({ templates }) => templates.map(presentTemplate),
     });
   });

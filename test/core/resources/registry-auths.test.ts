@@ -50,8 +50,8 @@ t.test('names and bounds', async (t) => {
   t.equal((await create(core, {}, stranger)).name, 'hub', 'names are an account\'s own');
   for (const [fields, why] of [
     [{ name: '' }, /name has 0/], [{ name: 'x'.repeat(192) }, /name has 192/], [{ username: '' }, /username has 0 characters, but must have 1 to 1024/],
-    [{ username: 'x'.repeat(1_025) }, /username has 1025/], [{ password: '' }, /password has 0 characters, but must have 1 to 8192/],
-    [{ password: 'x'.repeat(8_193) }, /password has 8193/], [{ password: 'secret\0' }, /password contains a character/],
+    [{ username: 'x'.repeat(1_025) }, /username has 1025/], [{ password: '' }, /password has 0 characters, but must have 1 to 16384/],
+    [{ password: 'x'.repeat(16_385) }, /password has 16385/], [{ password: 'secret\0' }, /password contains a character/],
   ] as const) {
     const reason = await reasonOf(create(core, { name: 'n', ...fields }));
     t.match(reason, /^INVALID_REQUEST: /, JSON.stringify(fields).slice(0, 60));
@@ -60,7 +60,7 @@ t.test('names and bounds', async (t) => {
   }
   t.match(await reasonOf(update(core, id, { username: '' })), /^INVALID_REQUEST: username/);
   t.match(await reasonOf(update(core, id, { password: '' })), /^INVALID_REQUEST: password/);
-  t.ok(await create(core, { name: 'edge', username: 'u'.repeat(1_024), password: 'p'.repeat(8_192) }));
+  t.ok(await create(core, { name: 'edge', username: 'u'.repeat(1_024), password: 'p'.repeat(16_384) }));
 });
 
 t.test('credentials in use stay, and the refusal names their users', async (t) => {

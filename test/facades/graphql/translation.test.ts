@@ -1,6 +1,7 @@
 /** How inputs and answers of GraphQL are translated, where a whole system would be a long way round. */
 import t from 'tap';
-import { presentDataCenter, stockIn, stockWord } from '../../../facades/graphql/catalog/present-catalog.ts';
+import { presentDataCenter, stockIn } from '../../../facades/graphql/catalog/present-catalog.ts';
+import { stockWord } from '../../../facades/resources/stock-word.ts';
 import { numberOf, timeTextOf } from '../../../facades/graphql/core-message.ts';
 import { lowestVersion, versionsFrom } from '../../../facades/resources/cuda-versions.ts';
 import { endpointFields } from '../../../facades/graphql/endpoints/endpoint-fields.ts';

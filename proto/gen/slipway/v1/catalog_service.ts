@@ -37,6 +37,8 @@ export interface GpuType {
   countMax: number;
   /** US dollars an hour, by the operator's price table. */
   usdPerHour: number;
+  /** CUDA versions of the drivers of connected machines that have it, each once; a driver runs earlier ones, too. */
+  cudaVersions: string[];
 }
 
 /** A pool of GPU types, by which GraphQL clients choose. */
@@ -57,6 +59,18 @@ export interface GpuAvailability {
   free: number;
 }
 
+/** Room for workers and pods without a GPU on connected machines. */
+export interface CpuRoom {
+  /** How many may be there at once. */
+  slots: number;
+  /** Of these, free. */
+  freeSlots: number;
+  /** Processors that are free on the machine that has most of them and a slot; 2,147,483,647: it does not tell how many it has. 0: there is none. */
+  freeVcpus: number;
+  /** Memory in GB that is free on that machine; 2,147,483,647: it does not tell. */
+  freeMemoryGb: number;
+}
+
 /** A place that machines carry in their `locations`. */
 export interface DataCenter {
   /** As the operator set it. */
@@ -65,6 +79,8 @@ export interface DataCenter {
   countryCode: string;
   /** Types that its machines have. */
   gpus: GpuAvailability[];
+  /** Room without a GPU there. Absent: none of its machines is connected. */
+  cpu?: CpuRoom | undefined;
 }
 
 /** All types. */
@@ -95,10 +111,22 @@ export interface ListDataCentersRequest {
 export interface ListDataCentersResponse {
   /** By id. */
   dataCenters: DataCenter[];
+  /** Room without a GPU on all machines, those that carry no place among them. Absent: none is connected. */
+  cpu?: CpuRoom | undefined;
 }
 
 function createBaseGpuType(): GpuType {
-  return { id: "", displayName: "", manufacturer: "", memoryGb: 0, total: 0, free: 0, countMax: 0, usdPerHour: 0 };
+  return {
+    id: "",
+    displayName: "",
+    manufacturer: "",
+    memoryGb: 0,
+    total: 0,
+    free: 0,
+    countMax: 0,
+    usdPerHour: 0,
+    cudaVersions: [],
+  };
 }
 
 export const GpuType: MessageFns<GpuType> = {
@@ -126,6 +154,9 @@ export const GpuType: MessageFns<GpuType> = {
     }
     if (message.usdPerHour !== 0) {
       writer.uint32(65).double(message.usdPerHour);
+    }
+    for (const v of message.cudaVersions) {
+      writer.uint32(74).string(v!);
     }
     return writer;
   },
@@ -207,6 +238,14 @@ export const GpuType: MessageFns<GpuType> = {
             message.usdPerHour = reader.double();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.cudaVersions.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -232,6 +271,7 @@ export const GpuType: MessageFns<GpuType> = {
     message.free = object.free ?? 0;
     message.countMax = object.countMax ?? 0;
     message.usdPerHour = object.usdPerHour ?? 0;
+    message.cudaVersions = object.cudaVersions?.map((e) => e) || [];
     return message;
   },
 };
@@ -382,8 +422,99 @@ export const GpuAvailability: MessageFns<GpuAvailability> = {
   },
 };
 
+function createBaseCpuRoom(): CpuRoom {
+  return { slots: 0, freeSlots: 0, freeVcpus: 0, freeMemoryGb: 0 };
+}
+
+export const CpuRoom: MessageFns<CpuRoom> = {
+  encode(message: CpuRoom, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.slots !== 0) {
+      writer.uint32(8).int32(message.slots);
+    }
+    if (message.freeSlots !== 0) {
+      writer.uint32(16).int32(message.freeSlots);
+    }
+    if (message.freeVcpus !== 0) {
+      writer.uint32(24).int32(message.freeVcpus);
+    }
+    if (message.freeMemoryGb !== 0) {
+      writer.uint32(32).int32(message.freeMemoryGb);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CpuRoom {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCpuRoom();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.slots = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.freeSlots = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.freeVcpus = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.freeMemoryGb = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CpuRoom>): CpuRoom {
+    return CpuRoom.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CpuRoom>): CpuRoom {
+    const message = createBaseCpuRoom();
+    message.slots = object.slots ?? 0;
+    message.freeSlots = object.freeSlots ?? 0;
+    message.freeVcpus = object.freeVcpus ?? 0;
+    message.freeMemoryGb = object.freeMemoryGb ?? 0;
+    return message;
+  },
+};
+
 function createBaseDataCenter(): DataCenter {
-  return { id: "", countryCode: "", gpus: [] };
+  return { id: "", countryCode: "", gpus: [], cpu: undefined };
 }
 
 export const DataCenter: MessageFns<DataCenter> = {
@@ -396,6 +527,9 @@ export const DataCenter: MessageFns<DataCenter> = {
     }
     for (const v of message.gpus) {
       GpuAvailability.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.cpu !== undefined) {
+      CpuRoom.encode(message.cpu, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -437,6 +571,14 @@ export const DataCenter: MessageFns<DataCenter> = {
             message.gpus.push(GpuAvailability.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.cpu = CpuRoom.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -457,6 +599,7 @@ export const DataCenter: MessageFns<DataCenter> = {
     message.id = object.id ?? "";
     message.countryCode = object.countryCode ?? "";
     message.gpus = object.gpus?.map((e) => GpuAvailability.fromPartial(e)) || [];
+    message.cpu = (object.cpu !== undefined && object.cpu !== null) ? CpuRoom.fromPartial(object.cpu) : undefined;
     return message;
   },
 };
@@ -701,13 +844,16 @@ export const ListDataCentersRequest: MessageFns<ListDataCentersRequest> = {
 };
 
 function createBaseListDataCentersResponse(): ListDataCentersResponse {
-  return { dataCenters: [] };
+  return { dataCenters: [], cpu: undefined };
 }
 
 export const ListDataCentersResponse: MessageFns<ListDataCentersResponse> = {
   encode(message: ListDataCentersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.dataCenters) {
       DataCenter.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.cpu !== undefined) {
+      CpuRoom.encode(message.cpu, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -733,6 +879,14 @@ export const ListDataCentersResponse: MessageFns<ListDataCentersResponse> = {
             message.dataCenters.push(DataCenter.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.cpu = CpuRoom.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -751,6 +905,7 @@ export const ListDataCentersResponse: MessageFns<ListDataCentersResponse> = {
   fromPartial(object: DeepPartial<ListDataCentersResponse>): ListDataCentersResponse {
     const message = createBaseListDataCentersResponse();
     message.dataCenters = object.dataCenters?.map((e) => DataCenter.fromPartial(e)) || [];
+    message.cpu = (object.cpu !== undefined && object.cpu !== null) ? CpuRoom.fromPartial(object.cpu) : undefined;
     return message;
   },
 };

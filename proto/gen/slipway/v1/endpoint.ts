@@ -149,6 +149,18 @@ export interface Endpoint {
    * has the GPUs, the place, the engine for its image … Names no machine unless the operator asks. Empty while one could. Output only.
    */
   cannotRunReason: string;
+  /**
+   * With scaler_type QUEUE_DELAY the exact value of scaler_value in milliseconds, 500 to 1,000,000,000; scaler_value is then it in seconds, rounded up.
+   * Default 0: scaler_value is exact. A change of scaler_value that does not name it sets it to 0.
+   */
+  queueDelayMs: number;
+  /**
+   * Nobody chose execution_timeout_ms: it is the default, and stays that. Default false; a change of execution_timeout_ms that does not name it sets it to
+   * false.
+   */
+  executionTimeoutUnset: boolean;
+  /** FLASHBOOT was asked for with priority, which means the same here. Default false; a change of flash_boot_type that does not name it sets it to false. */
+  priorityFlashBoot: boolean;
 }
 
 export interface Endpoint_EnvEntry {
@@ -186,6 +198,9 @@ function createBaseEndpoint(): Endpoint {
     template: undefined,
     throttledReason: "",
     cannotRunReason: "",
+    queueDelayMs: 0,
+    executionTimeoutUnset: false,
+    priorityFlashBoot: false,
   };
 }
 
@@ -274,6 +289,15 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.cannotRunReason !== "") {
       writer.uint32(226).string(message.cannotRunReason);
+    }
+    if (message.queueDelayMs !== 0) {
+      writer.uint32(232).int32(message.queueDelayMs);
+    }
+    if (message.executionTimeoutUnset !== false) {
+      writer.uint32(240).bool(message.executionTimeoutUnset);
+    }
+    if (message.priorityFlashBoot !== false) {
+      writer.uint32(248).bool(message.priorityFlashBoot);
     }
     return writer;
   },
@@ -518,6 +542,30 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.cannotRunReason = reader.string();
             continue;
           }
+          case 29: {
+            if (tag !== 232) {
+              break;
+            }
+
+            message.queueDelayMs = reader.int32();
+            continue;
+          }
+          case 30: {
+            if (tag !== 240) {
+              break;
+            }
+
+            message.executionTimeoutUnset = reader.bool();
+            continue;
+          }
+          case 31: {
+            if (tag !== 248) {
+              break;
+            }
+
+            message.priorityFlashBoot = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -573,6 +621,9 @@ export const Endpoint: MessageFns<Endpoint> = {
       : undefined;
     message.throttledReason = object.throttledReason ?? "";
     message.cannotRunReason = object.cannotRunReason ?? "";
+    message.queueDelayMs = object.queueDelayMs ?? 0;
+    message.executionTimeoutUnset = object.executionTimeoutUnset ?? false;
+    message.priorityFlashBoot = object.priorityFlashBoot ?? false;
     return message;
   },
 };

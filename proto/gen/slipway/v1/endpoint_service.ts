@@ -23,6 +23,28 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { Endpoint } from "./endpoint.ts";
 import { EndpointExplanation, ScaleDecision } from "./explanation.ts";
 import { ListView } from "./list_view.ts";
+import { Template } from "./template_service.ts";
+
+/**
+ * What an endpoint alone runs, in place of a template that others may name: a template of its own, which is in no list unless that asks for it, is
+ * renamed and deleted with the endpoint, and can be given to no other.
+ */
+export interface OwnTemplate {
+  /** The values of the fields that update_mask names. */
+  template:
+    | Template
+    | undefined;
+  /** Names of the fields of `template` that count: what is run and where volumes appear. Of `env` all of it: the endpoint's own `env` is empty then. */
+  updateMask:
+    | string[]
+    | undefined;
+  /**
+   * A template to take apart, once: it gives what update_mask does not name, and of `env` what `template` has no variable for. Of another account's public
+   * template update_mask may name `env` alone, and the endpoint runs it as it is now. Empty: a new endpoint takes the defaults, another goes on with what
+   * it runs.
+   */
+  fromTemplateId: string;
+}
 
 /** What to create. */
 export interface CreateEndpointRequest {
@@ -37,7 +59,11 @@ export interface CreateEndpointRequest {
     | number
     | undefined;
   /** How often lost attempts are put back; absent: the default of 2. Apart from `endpoint` for the same reason. */
-  retryLimit?: number | undefined;
+  retryLimit?:
+    | number
+    | undefined;
+  /** What it alone runs; then `endpoint.template_id` must be empty. Absent: it runs that. */
+  ownTemplate?: OwnTemplate | undefined;
 }
 
 /** What was created. */
@@ -96,8 +122,12 @@ export interface UpdateEndpointRequest {
   endpoint:
     | Endpoint
     | undefined;
-  /** Names of the fields to set. Empty: INVALID_ARGUMENT, so that nothing is reset by accident. */
-  updateMask: string[] | undefined;
+  /** Names of the fields to set. Empty and without own_template: INVALID_ARGUMENT, so that nothing is reset by accident. */
+  updateMask:
+    | string[]
+    | undefined;
+  /** Changes what it runs, and nothing that others run: a template that it shares is copied first. update_mask must not name `template_id` then. */
+  ownTemplate?: OwnTemplate | undefined;
 }
 
 /** As it is now. */
@@ -122,6 +152,8 @@ export interface RestartEndpointResponse {
 export interface DeleteEndpointRequest {
   /** Its id. */
   id: string;
+  /** Whatever its workers_min and workers_max are: its workers are stopped and its jobs end. Default false. */
+  stopWorkers?: boolean | undefined;
 }
 
 /** Nothing to say. */
@@ -328,8 +360,89 @@ export interface Percentiles {
   p99Ms: number;
 }
 
+function createBaseOwnTemplate(): OwnTemplate {
+  return { template: undefined, updateMask: undefined, fromTemplateId: "" };
+}
+
+export const OwnTemplate: MessageFns<OwnTemplate> = {
+  encode(message: OwnTemplate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.template !== undefined) {
+      Template.encode(message.template, writer.uint32(10).fork()).join();
+    }
+    if (message.updateMask !== undefined) {
+      FieldMask.encode(FieldMask.wrap(message.updateMask), writer.uint32(18).fork()).join();
+    }
+    if (message.fromTemplateId !== "") {
+      writer.uint32(26).string(message.fromTemplateId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OwnTemplate {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseOwnTemplate();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.template = Template.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.updateMask = FieldMask.unwrap(FieldMask.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.fromTemplateId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<OwnTemplate>): OwnTemplate {
+    return OwnTemplate.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<OwnTemplate>): OwnTemplate {
+    const message = createBaseOwnTemplate();
+    message.template = (object.template !== undefined && object.template !== null)
+      ? Template.fromPartial(object.template)
+      : undefined;
+    message.updateMask = object.updateMask ?? undefined;
+    message.fromTemplateId = object.fromTemplateId ?? "";
+    return message;
+  },
+};
+
 function createBaseCreateEndpointRequest(): CreateEndpointRequest {
-  return { endpoint: undefined, requestId: "", workersMax: undefined, retryLimit: undefined };
+  return { endpoint: undefined, requestId: "", workersMax: undefined, retryLimit: undefined, ownTemplate: undefined };
 }
 
 export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
@@ -345,6 +458,9 @@ export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
     }
     if (message.retryLimit !== undefined) {
       writer.uint32(32).int32(message.retryLimit);
+    }
+    if (message.ownTemplate !== undefined) {
+      OwnTemplate.encode(message.ownTemplate, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -394,6 +510,14 @@ export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
             message.retryLimit = reader.int32();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.ownTemplate = OwnTemplate.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -417,6 +541,9 @@ export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
     message.requestId = object.requestId ?? "";
     message.workersMax = object.workersMax ?? undefined;
     message.retryLimit = object.retryLimit ?? undefined;
+    message.ownTemplate = (object.ownTemplate !== undefined && object.ownTemplate !== null)
+      ? OwnTemplate.fromPartial(object.ownTemplate)
+      : undefined;
     return message;
   },
 };
@@ -761,7 +888,7 @@ export const ListEndpointsResponse: MessageFns<ListEndpointsResponse> = {
 };
 
 function createBaseUpdateEndpointRequest(): UpdateEndpointRequest {
-  return { endpoint: undefined, updateMask: undefined };
+  return { endpoint: undefined, updateMask: undefined, ownTemplate: undefined };
 }
 
 export const UpdateEndpointRequest: MessageFns<UpdateEndpointRequest> = {
@@ -771,6 +898,9 @@ export const UpdateEndpointRequest: MessageFns<UpdateEndpointRequest> = {
     }
     if (message.updateMask !== undefined) {
       FieldMask.encode(FieldMask.wrap(message.updateMask), writer.uint32(18).fork()).join();
+    }
+    if (message.ownTemplate !== undefined) {
+      OwnTemplate.encode(message.ownTemplate, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -804,6 +934,14 @@ export const UpdateEndpointRequest: MessageFns<UpdateEndpointRequest> = {
             message.updateMask = FieldMask.unwrap(FieldMask.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.ownTemplate = OwnTemplate.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -825,6 +963,9 @@ export const UpdateEndpointRequest: MessageFns<UpdateEndpointRequest> = {
       ? Endpoint.fromPartial(object.endpoint)
       : undefined;
     message.updateMask = object.updateMask ?? undefined;
+    message.ownTemplate = (object.ownTemplate !== undefined && object.ownTemplate !== null)
+      ? OwnTemplate.fromPartial(object.ownTemplate)
+      : undefined;
     return message;
   },
 };
@@ -999,13 +1140,16 @@ export const RestartEndpointResponse: MessageFns<RestartEndpointResponse> = {
 };
 
 function createBaseDeleteEndpointRequest(): DeleteEndpointRequest {
-  return { id: "" };
+  return { id: "", stopWorkers: undefined };
 }
 
 export const DeleteEndpointRequest: MessageFns<DeleteEndpointRequest> = {
   encode(message: DeleteEndpointRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
+    }
+    if (message.stopWorkers !== undefined) {
+      writer.uint32(16).bool(message.stopWorkers);
     }
     return writer;
   },
@@ -1031,6 +1175,14 @@ export const DeleteEndpointRequest: MessageFns<DeleteEndpointRequest> = {
             message.id = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.stopWorkers = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1049,6 +1201,7 @@ export const DeleteEndpointRequest: MessageFns<DeleteEndpointRequest> = {
   fromPartial(object: DeepPartial<DeleteEndpointRequest>): DeleteEndpointRequest {
     const message = createBaseDeleteEndpointRequest();
     message.id = object.id ?? "";
+    message.stopWorkers = object.stopWorkers ?? undefined;
     return message;
   },
 };
@@ -2511,7 +2664,10 @@ export const EndpointServiceService = {
       Buffer.from(RestartEndpointResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RestartEndpointResponse => RestartEndpointResponse.decode(value),
   },
-  /** Deletes an endpoint with its jobs. FAILED_PRECONDITION unless workers_min and workers_max are both 0. */
+  /**
+   * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
+   * stop_workers is set.
+   */
   deleteEndpoint: {
     path: "/slipway.v1.EndpointService/DeleteEndpoint" as const,
     requestStream: false as const,
@@ -2605,7 +2761,10 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
    * ended. Raises the endpoint's version; called again it replaces them again. NOT_FOUND: no such endpoint in the account.
    */
   restartEndpoint: handleUnaryCall<RestartEndpointRequest, RestartEndpointResponse>;
-  /** Deletes an endpoint with its jobs. FAILED_PRECONDITION unless workers_min and workers_max are both 0. */
+  /**
+   * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
+   * stop_workers is set.
+   */
   deleteEndpoint: handleUnaryCall<DeleteEndpointRequest, DeleteEndpointResponse>;
   /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
   explain: handleUnaryCall<EndpointServiceExplainRequest, EndpointServiceExplainResponse>;
@@ -2714,7 +2873,10 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RestartEndpointResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes an endpoint with its jobs. FAILED_PRECONDITION unless workers_min and workers_max are both 0. */
+  /**
+   * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
+   * stop_workers is set.
+   */
   deleteEndpoint(
     request: DeleteEndpointRequest,
     callback: (error: ServiceError | null, response: DeleteEndpointResponse) => void,

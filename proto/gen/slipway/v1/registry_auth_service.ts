@@ -40,7 +40,7 @@ export interface CreateRegistryAuthRequest {
   name: string;
   /** 1 to 1,024 characters. */
   username: string;
-  /** Password or token, 1 to 8,192 characters. Write only. */
+  /** Password or token, 1 to 16,384 characters. Write only. */
   password: string;
 }
 
@@ -90,7 +90,7 @@ export interface UpdateRegistryAuthRequest {
   id: string;
   /** 1 to 1,024 characters. */
   username: string;
-  /** 1 to 8,192 characters. Write only. */
+  /** 1 to 16,384 characters. Write only. */
   password: string;
 }
 
@@ -104,6 +104,8 @@ export interface UpdateRegistryAuthResponse {
 export interface DeleteRegistryAuthRequest {
   /** Its id. */
   id: string;
+  /** Templates that use it lose it, and are no reason to refuse; the workers of their endpoints are replaced. Default false. */
+  clearTemplates?: boolean | undefined;
 }
 
 /** Nothing to say. */
@@ -720,13 +722,16 @@ export const UpdateRegistryAuthResponse: MessageFns<UpdateRegistryAuthResponse> 
 };
 
 function createBaseDeleteRegistryAuthRequest(): DeleteRegistryAuthRequest {
-  return { id: "" };
+  return { id: "", clearTemplates: undefined };
 }
 
 export const DeleteRegistryAuthRequest: MessageFns<DeleteRegistryAuthRequest> = {
   encode(message: DeleteRegistryAuthRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
+    }
+    if (message.clearTemplates !== undefined) {
+      writer.uint32(16).bool(message.clearTemplates);
     }
     return writer;
   },
@@ -752,6 +757,14 @@ export const DeleteRegistryAuthRequest: MessageFns<DeleteRegistryAuthRequest> = 
             message.id = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.clearTemplates = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -770,6 +783,7 @@ export const DeleteRegistryAuthRequest: MessageFns<DeleteRegistryAuthRequest> = 
   fromPartial(object: DeepPartial<DeleteRegistryAuthRequest>): DeleteRegistryAuthRequest {
     const message = createBaseDeleteRegistryAuthRequest();
     message.id = object.id ?? "";
+    message.clearTemplates = object.clearTemplates ?? undefined;
     return message;
   },
 };
@@ -868,7 +882,7 @@ export const RegistryAuthServiceService = {
       Buffer.from(UpdateRegistryAuthResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateRegistryAuthResponse => UpdateRegistryAuthResponse.decode(value),
   },
-  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it. */
+  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it; of templates see clear_templates. */
   deleteRegistryAuth: {
     path: "/slipway.v1.RegistryAuthService/DeleteRegistryAuth" as const,
     requestStream: false as const,
@@ -891,7 +905,7 @@ export interface RegistryAuthServiceServer extends UntypedServiceImplementation 
   listRegistryAuths: handleUnaryCall<ListRegistryAuthsRequest, ListRegistryAuthsResponse>;
   /** Replaces username and password. Workers that run already keep what they were started with. */
   updateRegistryAuth: handleUnaryCall<UpdateRegistryAuthRequest, UpdateRegistryAuthResponse>;
-  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it. */
+  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it; of templates see clear_templates. */
   deleteRegistryAuth: handleUnaryCall<DeleteRegistryAuthRequest, DeleteRegistryAuthResponse>;
 }
 
@@ -960,7 +974,7 @@ export interface RegistryAuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateRegistryAuthResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it. */
+  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it; of templates see clear_templates. */
   deleteRegistryAuth(
     request: DeleteRegistryAuthRequest,
     callback: (error: ServiceError | null, response: DeleteRegistryAuthResponse) => void,

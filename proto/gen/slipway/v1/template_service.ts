@@ -67,7 +67,11 @@ export interface Template {
     | Date
     | undefined;
   /** Raised by every change of what is run of it, from 1. Output only. */
-  version?: number | undefined;
+  version?:
+    | number
+    | undefined;
+  /** The endpoint that alone runs it (EndpointService.OwnTemplate). Empty: it is for all. Output only. */
+  boundEndpointId?: string | undefined;
 }
 
 export interface Template_EnvEntry {
@@ -115,7 +119,11 @@ export interface ListTemplatesRequest {
    * Searches id, name and image. Ordered by `created`, `name`, `image` or `kind`. Filtered by `kind` (worker, pod) and `public` (yes, no). Absent: all, in its
    * own order.
    */
-  view?: ListView | undefined;
+  view?:
+    | ListView
+    | undefined;
+  /** Add the templates that one endpoint alone runs. Default false. */
+  includeBound?: boolean | undefined;
 }
 
 /** All that fit. */
@@ -172,6 +180,7 @@ function createBaseTemplate(): Template {
     category: "",
     createTime: undefined,
     version: undefined,
+    boundEndpointId: undefined,
   };
 }
 
@@ -230,6 +239,9 @@ export const Template: MessageFns<Template> = {
     }
     if (message.version !== undefined) {
       writer.uint32(144).int32(message.version);
+    }
+    if (message.boundEndpointId !== undefined) {
+      writer.uint32(154).string(message.boundEndpointId);
     }
     return writer;
   },
@@ -394,6 +406,14 @@ export const Template: MessageFns<Template> = {
             message.version = reader.int32();
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.boundEndpointId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -437,6 +457,7 @@ export const Template: MessageFns<Template> = {
     message.category = object.category ?? "";
     message.createTime = object.createTime ?? undefined;
     message.version = object.version ?? undefined;
+    message.boundEndpointId = object.boundEndpointId ?? undefined;
     return message;
   },
 };
@@ -735,7 +756,7 @@ export const GetTemplateResponse: MessageFns<GetTemplateResponse> = {
 };
 
 function createBaseListTemplatesRequest(): ListTemplatesRequest {
-  return { includePublic: false, pageSize: undefined, pageToken: undefined, view: undefined };
+  return { includePublic: false, pageSize: undefined, pageToken: undefined, view: undefined, includeBound: undefined };
 }
 
 export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
@@ -751,6 +772,9 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
     }
     if (message.view !== undefined) {
       ListView.encode(message.view, writer.uint32(34).fork()).join();
+    }
+    if (message.includeBound !== undefined) {
+      writer.uint32(40).bool(message.includeBound);
     }
     return writer;
   },
@@ -800,6 +824,14 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
             message.view = ListView.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.includeBound = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -821,6 +853,7 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
     message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
+    message.includeBound = object.includeBound ?? undefined;
     return message;
   },
 };

@@ -1,13 +1,14 @@
 /** Which lines of a log a request asks for, as REST v2 says it. */
 import type { FastifyRequest } from 'fastify';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { queryTime } from '../jobs/query-time.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { queryTime } from '../../jobs/query-time.ts';
 import type { Behind } from './line-ids.ts';
 
-const TAIL_MAX = 5_000;
-const TAIL_DEFAULT = 100;
+/** Most lines before those to come, and how many there are unless the request says so. */
+export const TAIL_MAX = 5_000;
+export const TAIL_DEFAULT = 100;
 /** REST v2 has the first two; its MCP server says `both` as well. */
-const SOURCES = ['container', 'system', 'both'];
+export const SOURCES = ['container', 'system', 'both'] as const;
 const LAST_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
 /** What is asked for. */
@@ -21,7 +22,8 @@ export interface LogQuery extends Behind {
 /** Query: `tail` (0 to 5,000, default 100; 0: only what is to come), `since` (a time; overrides `tail`), `source`. Last-Event-ID overrides both. */
 export function logQuery({ query, headers }: FastifyRequest, nowMs: number): LogQuery {
   const { source = '', tail = '' } = query as Record<string, unknown>;
-  if (typeof source !== 'string' || (source !== '' && !SOURCES.includes(source))) throw invalid(`"source" must be one of ${SOURCES.join(', ')}.`);
+  const isKnown = typeof source === 'string' && (source === '' || (SOURCES as readonly string[]).includes(source));
+  if (!isKnown) throw invalid(`"source" must be one of ${SOURCES.join(', ')}.`);
   const lines = tail === '' ? TAIL_DEFAULT : typeof tail === 'string' && /^\d{1,4}$/.test(tail) ? Number(tail) : Number.NaN;
   if (!(lines <= TAIL_MAX)) throw invalid(`"tail" must be a whole number from 0 to ${TAIL_MAX}.`);
   const lastId = lastIdOf(headers['last-event-id']);

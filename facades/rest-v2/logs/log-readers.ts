@@ -1,8 +1,8 @@
 /** Whose lines a request names, and how they are read. */
 import type { FastifyRequest } from 'fastify';
-import type { JobLogPage, JobLogPlace } from '../../proto/gen/slipway/v1/job_log.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { isId } from '../plugins/authenticate.ts';
+import type { JobLogPage, JobLogPlace } from '../../../proto/gen/slipway/v1/job_log.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { isId } from '../../plugins/authenticate.ts';
 import type { LineLogParts, ReadPage } from './log-of-lines.ts';
 
 /** Lines of a page, the most that the contract has. */

@@ -1,15 +1,15 @@
 /** The lines that a worker or a pod wrote, live as server-sent events of REST v2 (docs/api.md#log-of-a-worker-or-a-pod). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { JobLogLine, JobLogPage } from '../../proto/gen/slipway/v1/job_log.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
-import type { CoreClient } from '../core-client/core-client.ts';
-import { LiveResponse } from '../jobs/live-response.ts';
-import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
-import { publicError, toCoreError } from '../plugins/public-error.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { delay } from '../../../core/runtime/clock.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import type { JobLogLine, JobLogPage } from '../../../proto/gen/slipway/v1/job_log.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../../proto/wire/limits.ts';
+import type { CoreClient } from '../../core-client/core-client.ts';
+import { LiveResponse } from '../../jobs/live-response.ts';
+import { frameEvent, HEARTBEAT } from '../../jobs/sse.ts';
+import type { AnswerBudget } from '../../plugins/answer-budget.ts';
+import { publicError, toCoreError } from '../../plugins/public-error.ts';
 import { isBehind, LineIds } from './line-ids.ts';
 import type { LogQuery } from './log-query.ts';
 import { logQuery } from './log-query.ts';

@@ -1,12 +1,9 @@
 /**
- * GET /v1/docs: a page that shows openapi.json. The viewer is Swagger UI as @fastify/swagger-ui brings it: kept by Fastify's own people,
- * 2.5 MB without any request to another host, and it lets a reader try an operation.
+ * A page that shows an OpenAPI document. The viewer is Swagger UI as @fastify/swagger-ui brings it: kept by Fastify's own people, 2.5 MB without any
+ * request to another host, and it lets a reader try an operation.
  */
 import swaggerUi from '@fastify/swagger-ui';
-import { Type } from 'typebox';
-import type { RestApp } from '../rest-parts.ts';
-
-const PATH = '/v1/docs';
+import type { FastifyInstance, FastifySchema } from 'fastify';
 
 /** Nothing from anywhere else, and no other page may frame it. Styles in the page are the viewer's own; so are its images as data. */
 const POLICY = {
@@ -14,25 +11,28 @@ const POLICY = {
   'connect-src': "'self'", 'base-uri': "'none'", 'form-action': "'none'", 'frame-ancestors': "'none'",
 };
 
-const DESCRIBED = {
-  operationId: 'GetDocs', tags: ['docs'], summary: 'This description as a page', security: [],
-  response: { 200: { description: 'A page.', content: { 'text/html': { schema: Type.String() } } } },
-};
+/** Where it is; it shows what @fastify/swagger has of the app. */
+export interface DocsPageOptions {
+  path: string;
+  title: string;
+  /** Describes the page itself in the document. Default: it is not described. */
+  schema?: FastifySchema;
+}
 
 /** Adds the page and what it loads. It needs no key. */
-export async function docsPage(app: RestApp): Promise<void> {
+export async function docsPage(app: FastifyInstance, { path, title, schema }: DocsPageOptions): Promise<void> {
   await app.register(async (scope) => {
     // The plugin hides its routes from the description; the page itself belongs there.
     scope.addHook('onRoute', (route) => {
-      if (route.url === PATH) route.schema = DESCRIBED;
+      if (schema && route.url === path) route.schema = schema;
     });
     scope.addHook('onSend', async (_request, reply) => {
       reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer');
     });
     await scope.register(swaggerUi, {
-      routePrefix: PATH,
+      routePrefix: path,
       staticCSP: POLICY,
-      theme: { title: 'Slipway API' },
+      theme: { title },
       uiConfig: { layout: 'BaseLayout', docExpansion: 'list', displayRequestDuration: true, defaultModelsExpandDepth: 0 },
     });
   });

@@ -1,0 +1,30 @@
+/** What gives the fields of an endpoint's own template that a change does not name. */
+import { checkServerless } from '../domain/endpoint.ts';
+import { checkNotBound, foreignTemplate, noSuchSource } from '../domain/own-template.ts';
+import type { OwnTemplateChange, OwnTemplateSettings } from '../domain/own-template.ts';
+import type { Template } from '../domain/template.ts';
+import type { EndpointContext } from './endpoint-context.ts';
+
+/** A template to run as it is, with the endpoint's own variables; or fields, and what gives the others. */
+export type OwnTemplateSource =
+  | { link: Template; env: Record<string, string> }
+  | { link?: undefined; settings: Partial<OwnTemplateSettings>; base: Template | undefined };
+
+/**
+ * Takes the named template apart, once. TEMPLATE_NOT_FOUND: there is none. INVALID_REQUEST: it is for pods, is another endpoint's own, or is another
+ * account's and more than its variables are to be others.
+ */
+export async function sourceOf(
+  templates: EndpointContext['templates'], accountId: string, { settings, fromTemplateId }: OwnTemplateChange,
+): Promise<OwnTemplateSource> {
+  if (fromTemplateId === '') return { settings, base: undefined };
+  const template = await templates.usable(fromTemplateId, accountId);
+  if (!template) throw noSuchSource(fromTemplateId);
+  checkServerless(template);
+  if (template.accountId !== accountId) {
+    if (Object.keys(settings).some((field) => field !== 'env')) throw foreignTemplate();
+    checkNotBound(template);
+    return { link: template, env: settings.env ?? {} };
+  }
+  return { settings: { ...settings, env: { ...template.env, ...settings.env } }, base: template };
+}

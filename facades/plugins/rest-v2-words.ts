@@ -1,0 +1,21 @@
+/** Words of REST v2, which stand under /v2 where the job API has ids of endpoints. */
+
+/** First segments that are never an endpoint's id, whether anything is served below them or not. */
+export const REST_V2_WORDS: readonly string[] = [
+  'account', 'billing', 'builds', 'catalog', 'clusters', 'docs', 'endpoints', 'flash', 'global-volumes', 'network-volumes', 'openapi.json', 'organization',
+  'pods', 'registries', 'sandboxes', 'secrets', 'serverless', 'signup', 'tags', 'templates',
+];
+
+const WORDS: ReadonlySet<string> = new Set(REST_V2_WORDS);
+const PATH = /^\/+v2\/+([^/?#]+)/;
+
+/** Whether a segment is a word of REST v2 and so no endpoint's id. */
+export function isRestV2Word(segment: string): boolean {
+  return WORDS.has(segment);
+}
+
+/** Whether a path belongs to REST v2. */
+export function isRestV2Path(path: string): boolean {
+  const word = PATH.exec(path)?.[1];
+  return word !== undefined && WORDS.has(word);
+}

@@ -1,0 +1,18 @@
+/** How much is free, in the words of REST v2. */
+import { Type } from 'typebox';
+import type { stockWord } from '../../resources/stock-word.ts';
+import { named, word } from '../schema-parts.ts';
+
+const LEVELS = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** Schema of a level. */
+export const levels = named('AvailabilityLevel', word(LEVELS, 'How much of it is free.'));
+
+/** Schema of what is free in one data centre. */
+export const dataCenterAvailability = named('DataCenterAvailability', Type.Object({ id: Type.String(), name: Type.String(), availability: levels }));
+
+/** Returns the level for a word of the other surfaces. */
+export function availabilityOf(said: ReturnType<typeof stockWord>): Level {
+  return said.toUpperCase() as Level;
+}

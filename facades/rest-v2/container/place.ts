@@ -1,0 +1,10 @@
+/** Where a machine is. */
+import type { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
+
+/** The operator sets countries and data centres in one list; a country code is two capitals. */
+const COUNTRY = /^[A-Z]{2}$/;
+
+/** Returns the data centre of a machine; null: it is in none, or there is no machine. */
+export function dataCenterOf(machine: Machine | undefined): string | null {
+  return machine?.locations.find((place) => !COUNTRY.test(place)) ?? null;
+}

@@ -1,0 +1,108 @@
+/** The OpenAPI 3.1 document of REST v2, made from the records that its routes are made from. */
+import type { TObject, TSchema } from 'typebox';
+import type { Operation } from '../operation.ts';
+import { nameOf } from '../schema-parts.ts';
+import { problem } from './problem.ts';
+import { TAGS } from './tags.ts';
+
+type Json = Record<string, unknown>;
+
+const ERROR_TEXT: Readonly<Record<number, string>> = {
+  400: 'A rule between members or things is broken, or the body is no JSON object.',
+  401: 'There is no key, or none that exists.',
+  403: 'The key may not do this.',
+  404: 'There is no such thing in the account.',
+  409: 'The state of the thing does not allow it.',
+  422: 'The request does not fit its schema: `errors` names each misfit.',
+  429: 'Too many requests; try again after Retry-After.',
+  501: 'There is nothing of this kind here.',
+  503: 'A part of the service is restarting; try again after Retry-After.',
+};
+const RATE_HEADERS = ['RateLimit', 'RateLimit-Policy'];
+
+/** Returns the document. */
+export function describe(operations: readonly Operation[]): Json {
+  const schemas: Json = {};
+  const paths: Record<string, Json> = {};
+  const shown = (schema: TSchema): unknown => show(schema, schemas);
+  for (const each of operations) (paths[each.path] ??= {})[each.method.toLowerCase()] = describeOperation(each, shown);
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Slipway REST v2', version: '2.0.0', description: 'Manages endpoints, pods and what belongs to them. Jobs are sent to /v2/{endpoint_id}.' },
+    servers: [{ url: '/', description: 'This service' }],
+    tags: TAGS,
+    security: [{ bearerAuth: [] }],
+    paths,
+    components: {
+      securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } },
+      headers: {
+        RateLimit: { description: 'What is left of each rate (RFC 9651). Absent: there is no limit.', schema: { type: 'string' } },
+        'RateLimit-Policy': { description: 'The rates (RFC 9651). Absent: there is no limit.', schema: { type: 'string' } },
+      },
+      schemas,
+    },
+  };
+}
+
+function describeOperation(operation: Operation, shown: (schema: TSchema) => unknown): Json {
+  const { id, tag, summary, query, body, open } = operation;
+  const parameters = [...pathParameters(operation.path), ...queryParameters(query, shown)];
+  return {
+    operationId: id, tags: [tag], summary,
+    ...(open && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: shown(body) } } } }),
+    responses: responsesOf(operation, shown),
+  };
+}
+
+function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown): Json {
+  const { status, answer, other, mayAnswer204, open } = operation;
+  const headers = open ? {} : { headers: Object.fromEntries(RATE_HEADERS.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
+  const content = other ? { content: { [other.contentType]: { schema: { type: 'string' } } } }
+    : answer ? { content: { 'application/json': { schema: shown(answer) } } } : {};
+  const success = status === 501 ? {} : { [status]: { description: status === 204 ? 'Done.' : 'As it is now.', ...headers, ...content } };
+  const failures = statusesOf(operation).map((failure) => [failure, {
+    description: ERROR_TEXT[failure], ...headers, content: { 'application/problem+json': { schema: shown(problem) } },
+  }]);
+  const gone = mayAnswer204 && { 204: { description: 'Done; there is nothing left to answer.', ...headers } };
+  return { ...success, ...gone, ...Object.fromEntries(failures) };
+}
+
+/** Returns the statuses of errors that an operation may answer. */
+export function statusesOf({ path, query, checksQuery, body, open, errors = [], status }: Operation): number[] {
+  if (open) return [];
+  const own = [
+    401, 403, 429, 503, ...errors, ...(path.includes('{') ? [404] : []), ...((query && !checksQuery) || body ? [422] : []), ...(checksQuery || body ? [400] : []),
+    ...(status === 501 ? [501] : []),
+  ];
+  return [...new Set(own)].sort((a, b) => a - b);
+}
+
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } }));
+}
+
+function queryParameters(query: TObject | undefined, shown: (schema: TSchema) => unknown): Json[] {
+  const required = new Set((query as { required?: string[] } | undefined)?.required);
+  return Object.entries(query?.properties ?? {}).map(([name, schema]) => {
+    const { description, ...rest } = shown(schema as TSchema) as Json;
+    const isList = rest['type'] === 'array';
+    return { name, in: 'query', required: required.has(name), description, schema: rest, ...(isList && { style: 'form', explode: false }) };
+  });
+}
+
+/** A schema as the document has it: what has a name stands once among the components. */
+function show(schema: unknown, schemas: Json): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => show(each, schemas));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inner = (): Json => Object.fromEntries(Object.entries(schema).map(([member, value]) => [member, show(value, schemas)]));
+  const name = nameOf(schema);
+  if (name === undefined) return inner();
+  if (!Object.hasOwn(schemas, name)) {
+    // Before its members, which may refer to it.
+    schemas[name] = {};
+    schemas[name] = inner();
+  }
+  return { $ref: `#/components/schemas/${name}` };
+}

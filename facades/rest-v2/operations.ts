@@ -1,0 +1,31 @@
+/** All operations of REST v2, in the order of the document. */
+import { sshKeyOperations } from './account/ssh-keys.ts';
+import { cpuOperations } from './catalog/cpus.ts';
+import { dataCenterOperations } from './catalog/data-centers.ts';
+import { gpuOperations } from './catalog/gpus.ts';
+import { publicTemplates } from './catalog/public-templates.ts';
+import { podLog, workerLog } from './logs/logs.ts';
+import type { Operation } from './operation.ts';
+import { registryOperations } from './registries/registries.ts';
+import { podOperations } from './pods/pods.ts';
+import { endpointOperations } from './serverless/endpoints.ts';
+import { workersOperation } from './serverless/workers.ts';
+import { templateOperations } from './templates/templates.ts';
+import { volumeOperations } from './volumes/volumes.ts';
+
+/** The operations. */
+export const operations: readonly Operation[] = [
+  ...endpointOperations,
+  workersOperation,
+  workerLog,
+  ...podOperations,
+  podLog,
+  ...templateOperations,
+  ...registryOperations,
+  ...volumeOperations,
+  ...gpuOperations,
+  ...cpuOperations,
+  ...dataCenterOperations,
+  publicTemplates,
+  ...sshKeyOperations,
+];
