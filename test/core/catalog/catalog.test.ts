@@ -165,12 +165,15 @@ t.test('data centres', async (t) => {
   const stranger = await core.newAccount();
   await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES
     ('v1', ${core.accountId}, 'v', 1, 'US-OLD-1'), ('v2', ${stranger}, 'v', 1, 'US-STRANGE-1')`;
-  const { dataCenters } = await call(core.clients.catalog, 'listDataCenters', {}, core.key);
+  const { dataCenters, cpu } = await call(core.clients.catalog, 'listDataCenters', {}, core.key);
+  // How many processors and how much memory they have, these machines do not tell.
+  const room = (slots: number) => ({ slots, freeSlots: slots, freeVcpus: 2_147_483_647, freeMemoryGb: 2_147_483_647 });
   t.same(dataCenters, [
-    { id: 'EU-CZ-1', countryCode: 'CZ', gpus: [{ gpuTypeId: 'NVIDIA L4', total: 3, free: 3 }] },
-    { id: 'US-OLD-1', countryCode: '', gpus: [] },
-    { id: 'my cellar', countryCode: '', gpus: [{ gpuTypeId: 'NVIDIA L4', total: 1, free: 1 }] },
+    { id: 'EU-CZ-1', countryCode: 'CZ', gpus: [{ gpuTypeId: 'NVIDIA L4', total: 3, free: 3 }], cpu: room(32) },
+    { id: 'US-OLD-1', countryCode: '', gpus: [], cpu: undefined },
+    { id: 'my cellar', countryCode: '', gpus: [{ gpuTypeId: 'NVIDIA L4', total: 1, free: 1 }], cpu: room(16) },
   ]);
+  t.same(cpu, room(48), 'with the machine that is in no place');
 });
 
 t.test('who may look', async (t) => {
