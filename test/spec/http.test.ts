@@ -115,15 +115,6 @@ t.test('each error has the id of its request, the client\'s own when it is one',
   t.same(await ids('client:42.a_b-c'), Array(3).fill('client:42.a_b-c'));
 });
 
-t.test('the rest of REST v2 is not there, and says so as a problem', async (t) => {
-  const paths = ['serverless', 'pods', 'pods/abc', 'network-volumes/x', 'catalog/gpus', 'clusters', 'clusters/x', 'openapi.json'];
-  for (const path of paths.map((one) => `/v2/${one}`)) {
-    const answer = await system.request('GET', path);
-    t.match(answer, { status: 404, json: { code: 'not_found', title: 'Not Found', detail: /^Of REST v2 .* this is not.*\/v1\/docs/ } }, path);
-    t.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8');
-  }
-});
-
 t.test('a path of REST v2 with dots in it is refused as a problem too', async (t) => {
   const { status, json, headers } = await exchange(system.url, { pieces: [requestText('GET', '/v2/pods/%2e%2e/logs', {}, Buffer.alloc(0))] });
   t.match({ status, json }, { status: 400, json: { title: 'Bad Request', code: 'path_not_normalized' } });
