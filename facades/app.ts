@@ -19,6 +19,7 @@ import { addAuthorizer } from './activator/authorizer.ts';
 import { LbRouting } from './activator/lb-routing.ts';
 import type { LbForms } from './activator/lb-routing.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
+import { HostKeys } from './activator/host-keys.ts';
 import { Places, WAIT_BOUNDS } from './activator/places.ts';
 import type { WaitBounds } from './activator/places.ts';
 import { PodProxy } from './activator/pod-proxy.ts';
@@ -139,7 +140,8 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const activator = new Activator({ places, tunnels, keys, limits, clock });
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);
   const tracing = tracingOf('facade', config);
-  const balancing = { activator, preflights: new Preflights(), tracing, tunnels, pods, gate, routing, peers, logger };
+  const hostKeys = new HostKeys(edgeKey, clock, random);
+  const balancing = { activator, preflights: new Preflights(), hostKeys, tracing, tunnels, pods, gate, routing, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
   routing.addTo(app);
   tried.addTo(app);

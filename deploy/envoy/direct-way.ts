@@ -13,7 +13,7 @@ import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS, 
 import { above } from './regex.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
-import { ownCookieFilter, takesOwnCookie } from './own-cookie.ts';
+import { mendsAnswers, workerAnswersFilter } from './worker-answers.ts';
 
 const FILTERS = 'envoy.extensions.filters.http';
 const AUTHORIZER = 'authorizer';
@@ -71,11 +71,11 @@ export function directFilters(edgeKey: string): Message[] {
     { name: 'request_size', typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }) },
     { name: AUTHORIZER, typed_config: typed(`${FILTERS}.ext_authz.v3.ExtAuthz`, {
       transport_api_version: 'V3', clear_route_cache: true, status_on_error: { code: 'ServiceUnavailable' },
-      allowed_headers: exactly('upgrade', 'content-type', 'x-forwarded-host', 'origin', 'access-control-request-method', WORKER_HEADER),
+      allowed_headers: exactly('upgrade', 'content-type', 'x-forwarded-host', 'origin', 'access-control-request-method', 'cookie', WORKER_HEADER),
       http_service: authorizer(edgeKey, AUTHORIZE_MS),
     }) },
     { name: ANSWER_SIZE, typed_config: typed(`${FILTERS}.custom_response.v3.CustomResponse`) },
-    ownCookieFilter(),
+    workerAnswersFilter(),
   ];
 }
 
@@ -137,7 +137,7 @@ function directRoute(headers: readonly Message[], times: Message, retries: Messa
     response_headers_to_add: [
       { header: { key: WORKER_HEADER, value: '%UPSTREAM_METADATA(envoy.lb:worker)%' }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
     ],
-    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers(), ...takesOwnCookie() },
+    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers(), ...mendsAnswers() },
   };
 }
 

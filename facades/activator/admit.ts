@@ -8,6 +8,7 @@ import type { AccessQuestion } from '../plugins/access-cache.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { keyOfQueueRequest } from '../plugins/credentials.ts';
 import type { LimitedRequest } from '../plugins/rate-limit.ts';
+import type { HostKeys } from './host-keys.ts';
 import { notAllowed } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
 
@@ -20,9 +21,10 @@ export interface Identified {
   question: AccessQuestion;
 }
 
-/** Throws what the client is to be told. Undefined: it is a queue-based endpoint's OpenAI operation. */
-export async function identify({ headers, method }: IncomingMessage, target: LbTarget, { access }: GateParts): Promise<Identified | undefined> {
-  const apiKey = keyOfQueueRequest(headers.authorization, target.queryKey);
+/** Throws what the client is to be told. `keys`: of browsers; absent: they are not looked at. Undefined: it is a queue-based endpoint's OpenAI operation. */
+export async function identify(request: IncomingMessage, target: LbTarget, { access }: GateParts, keys?: HostKeys): Promise<Identified | undefined> {
+  const { headers, method } = request;
+  const apiKey = keyOfQueueRequest(headers.authorization, target.queryKey ?? keys?.keyOf(request, target));
   if (apiKey === undefined && target.isShared) return undefined;
   if (apiKey === undefined) throw notAllowed(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
   const { endpointId } = target;

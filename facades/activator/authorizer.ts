@@ -17,6 +17,7 @@ import {
   AUTHORIZE_PATH, AUTHORIZER_SETTINGS_PATH, CLUSTER_HEADER, clusterName, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER,
 } from '../../proto/wire/edge-authorizer.ts';
 import type { AuthorizerSettings } from '../../proto/wire/edge-authorizer.ts';
+import { cookieValues, KEY_COOKIE } from '../../proto/wire/own-cookies.ts';
 import { isPreflight } from '../plugins/cors.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { KeyWatch } from '../plugins/key-watch.ts';
@@ -90,6 +91,7 @@ export class Authorizer {
     // Nobody could end a WebSocket of the edge's own when its key is revoked: facades carry them, and check keys again.
     if (!target || request.headers.upgrade !== undefined) return undefined;
     if (isPreflight(request) && target.queryKey === undefined) return undefined;
+    if (target.prefix === '' && request.headers.authorization === undefined && cookieValues(request.headers.cookie, KEY_COOKIE).length > 0) return undefined;
     const who = await this.#soon(identify(request, target, gate));
     if (!who || !isPlain(target) || request.headers[WORKER_HEADER] !== undefined) return undefined;
     if (!await this.#isReady(request, target, who)) return undefined;

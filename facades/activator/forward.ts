@@ -12,13 +12,14 @@ import type { WorkerPlace } from './endpoint-queue.ts';
 import { hostPortOf } from './kept-connections.ts';
 import type { WatchKey } from '../plugins/key-watch.ts';
 import type { KeptConnections } from './kept-connections.ts';
-import { requestHeaders, responseHeaders } from './lb-headers.ts';
+import { pathFormOf, requestHeaders, responseHeaders } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import { FULL_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { noHttp, tooLarge, tooSlow, wordyWorker, workerFailed } from './lb-error.ts';
+import type { PathForm } from '../../proto/wire/path-form.ts';
 import type { LbError } from './lb-error.ts';
-import { hasBody, RequestBody } from './request-body.ts';
+import { hasBody, RequestBody, sendHeaders } from './request-body.ts';
 import { joinSockets } from './join-sockets.ts';
 
 /** Longest time for a connection to a worker, in milliseconds. */
@@ -98,6 +99,7 @@ class Forward {
   readonly #limits: ForwardLimits;
   readonly #clock: Clock;
   readonly #over: Over;
+  readonly #form: PathForm | undefined;
   #upstream: ClientRequest | undefined;
   #body: RequestBody | undefined;
   #response: IncomingMessage | undefined;
@@ -115,6 +117,7 @@ class Forward {
     this.#limits = limits;
     this.#clock = clock;
     this.#over = over;
+    this.#form = pathFormOf(client.request, client.target.prefix);
   }
 
   start(): void {
@@ -150,7 +153,7 @@ class Forward {
     const { reply, request } = this.#client;
     this.#told += 1;
     if (status === 100 || this.#told > TOLD_MAX || reply.headersSent || request.httpVersionMinor === 0) return;
-    reply.writeInformation(status, responseHeaders({ headers: { connection: [connection].flat().join() }, rawHeaders }, ''));
+    reply.writeInformation(status, responseHeaders({ headers: { connection: [connection].flat().join() }, rawHeaders }, '', this.#form));
   }
 
   #answer(response: IncomingMessage): void {
@@ -165,13 +168,13 @@ class Forward {
     if (taken === 'NO_QUESTIONS' || taken === 'SAID_NOTHING') this.#place.askNoMore();
     if (taken === 'NO_QUESTIONS') return this.#leave('AGAIN');
     if (Number(response.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('response'));
-    const headers = responseHeaders(response, this.#place.workerId);
+    const headers = responseHeaders(response, this.#place.workerId, this.#form);
     // What waits for a word before it sends its body, and gets an answer, may send it or not.
     if (this.#client.upgrade || taken === 'UNREAD') headers.push('Connection', 'close');
     if (mayBePage(this.#client.target)) headers.push('Content-Security-Policy', SANDBOX);
     reply.writeHead(status, MAY_BE_REASON.test(response.statusMessage ?? '') ? response.statusMessage : undefined, headers);
     // Server-sent events begin with headers alone.
-    reply.flushHeaders();
+    sendHeaders(reply);
     let bytes = 0;
     response.on('data', (piece: Buffer) => {
       bytes += piece.length;
@@ -221,7 +224,7 @@ class Forward {
     this.#end();
     const { socket } = upgrade;
     reply.detachSocket(socket);
-    const headers = responseHeaders(response, this.#place.workerId);
+    const headers = responseHeaders(response, this.#place.workerId, this.#form);
     const lines = ['HTTP/1.1 101 Switching Protocols', `Upgrade: ${response.headers.upgrade ?? 'websocket'}`, 'Connection: Upgrade'];
     for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');

@@ -1,6 +1,8 @@
-/** Headers on their way through: those of one connection stay there, the key, the console's cookie and what only we may say are taken out. Pure. */
+/** Headers on their way through: those of one connection stay there, the key, our own cookies and what only we may say are taken out. Pure. */
 import type { IncomingMessage } from 'node:http';
-import { setsConsoleCookie, withoutConsoleCookie } from '../../proto/wire/console-cookie.ts';
+import { setsOwnCookie, withoutOwnCookies } from '../../proto/wire/own-cookies.ts';
+import { inPathForm } from '../../proto/wire/path-form.ts';
+import type { PathForm } from '../../proto/wire/path-form.ts';
 
 /** Names the worker, in both directions. */
 export const WORKER_HEADER = 'x-runpod-worker-id';
@@ -49,7 +51,7 @@ export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress
 
 function withoutOurs([name, value]: [string, string]): [string, string][] {
   if (!/^cookie$/i.test(name)) return [[name, value]];
-  const left = withoutConsoleCookie(value);
+  const left = withoutOwnCookies(value);
   return left === '' ? [] : [[name, left]];
 }
 
@@ -58,11 +60,21 @@ function isTaken(name: string): boolean {
   return TAKEN.test(name.toLowerCase().replaceAll('_', '-'));
 }
 
-/** Names and values in turns, as the client gets them. `workerId`: empty for what is no worker. */
-export function responseHeaders(response: Pick<IncomingMessage, 'headers' | 'rawHeaders'>, workerId: string): string[] {
+/** Names and values in turns, as the client gets them. `workerId`: empty for what is no worker. `form`: undefined in the host form. */
+export function responseHeaders(response: Pick<IncomingMessage, 'headers' | 'rawHeaders'>, workerId: string, form: PathForm | undefined): string[] {
   const kept = pairs(response.rawHeaders, dropped(response.headers.connection))
-    .filter(([name, value]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name) && !(/^set-cookie$/i.test(name) && setsConsoleCookie(value)));
-  return [...kept.flat(), ...(workerId === '' ? [] : ['X-Runpod-Worker-Id', workerId])];
+    .filter(([name, value]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name) && !(/^set-cookie$/i.test(name) && setsOwnCookie(value)))
+    .flatMap(([name, value]) => {
+      const shown = form ? inPathForm(name, value, form) : value;
+      return shown === undefined ? [] : [name, shown];
+    });
+  return [...kept, ...(workerId === '' ? [] : ['X-Runpod-Worker-Id', workerId])];
+}
+
+/** How a request came, where it came by path. */
+export function pathFormOf({ headers }: Pick<IncomingMessage, 'headers'>, prefix: string): PathForm | undefined {
+  if (prefix === '') return undefined;
+  return { prefix, host: text(headers['x-forwarded-host']) ?? headers.host, proto: text(headers['x-forwarded-proto']) };
 }
 
 function dropped(connection: string | undefined): Set<string> {

@@ -2,7 +2,7 @@
  * A request's body on its way to a worker. A worker is asked before it gets any (Expect: 100-continue), and nothing of the body is read until it says that
  * it wants it; so one that is full can say so while another may still have the request. Servers need not answer: then it is sent after a while.
  */
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 
@@ -10,6 +10,7 @@ import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 const ASKED_MS = 1_000;
 /** "I take no questions." */
 const EXPECTATION_FAILED = 417;
+const NOTHING = Buffer.alloc(0);
 
 /** What it needs. */
 export interface BodyParts {
@@ -30,6 +31,11 @@ export type BodyAnswer = 'SENT' | 'NO_QUESTIONS' | 'SAID_NOTHING' | 'UNREAD';
 /** Whether a request has one. */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** Sends the headers alone, now. Node's own way writes them as UTF-8, which doubles every byte over 0x7f: with a piece, an empty one too, it does not. */
+export function sendHeaders(message: OutgoingMessage): void {
+  message.write(NOTHING);
 }
 
 export class RequestBody {
@@ -67,7 +73,7 @@ export class RequestBody {
     const { request, reply, upstream } = this.#parts;
     if (request.headers.expect !== undefined && !reply.headersSent) reply.writeContinue();
     // A client may wait for the worker's first word before it sends any: Node would keep the headers until then.
-    if (request.readableLength === 0) upstream.flushHeaders();
+    if (request.readableLength === 0) sendHeaders(upstream);
     this.#read();
   }
 

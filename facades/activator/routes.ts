@@ -12,6 +12,7 @@ import { isPreflight } from '../plugins/cors.ts';
 import type { Preflights } from '../plugins/cors.ts';
 import type { Activator } from './activator.ts';
 import { identify } from './admit.ts';
+import type { HostKeys } from './host-keys.ts';
 import { tooLarge, upgradeWithBody } from './lb-error.ts';
 import { wantedOf } from './lb-routing.ts';
 import type { LbForms, LbRouting, LetIn, Wanted } from './lb-routing.ts';
@@ -34,6 +35,8 @@ export interface LbParts {
   /** Whose word on the client counts. */
   peers: TrustedPeers;
   preflights: Preflights;
+  /** Of browsers. */
+  hostKeys: HostKeys;
   /** Undefined: nothing is traced. */
   tracing: Tracing | undefined;
   logger: Logger;
@@ -96,6 +99,8 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
     if (!who) return;
     if (upgrade && hasBody(request.raw)) throw upgradeWithBody();
     reply.hijack();
+    const signedIn = parts.hostKeys.signIn(request.raw, target);
+    if (signedIn) return writeSignedIn(reply.raw, signedIn);
     traceForwarded(parts.tracing, request.raw, reply.raw, target.endpointId);
     await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
   } catch (error) {
@@ -104,11 +109,16 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
   }
 }
 
+/** Sends a page on that was opened with a key: the key stands neither in its history nor in what it tells other pages. */
+function writeSignedIn(reply: FastifyReply['raw'], { cookie, location }: { cookie: string; location: string }): void {
+  reply.writeHead(303, { 'set-cookie': cookie, location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'content-length': '0' }).end();
+}
+
 /** Who asks. Undefined: it is a queue-based endpoint's OpenAI operation. */
-async function admit(request: FastifyRequest, reply: FastifyReply, target: LetIn, { gate }: LbParts): Promise<Admitted | undefined> {
+async function admit(request: FastifyRequest, reply: FastifyReply, target: LetIn, { gate, hostKeys }: LbParts): Promise<Admitted | undefined> {
   // The edge has asked already whether it may, and counted it.
   if (target.letIn) return target.letIn;
-  const who = await identify(request.raw, target, gate);
+  const who = await identify(request.raw, target, gate, hostKeys);
   if (!who) return undefined;
   await gate.rateLimit?.admit(who.limited, reply);
   if (Number(request.raw.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');

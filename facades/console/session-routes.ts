@@ -13,8 +13,10 @@ import type { ConsoleSession } from './session.ts';
 import type { Right, SessionView } from './views.ts';
 
 const PATH = '/console/session';
-/** Keys that do not work, of one address in a minute. */
+/** Keys that do not work, of one address in a minute. Many people may share an address, so keys that nobody can guess do not count. */
 const FAILURES_MAX = 20;
+/** An API key as core makes them. What is not of this form may be the operator's, which an operator has chosen. */
+const UNGUESSABLE = /^rpa_[A-Za-z0-9]{40,}$/;
 const WINDOW_SECONDS = 60;
 
 /** What it needs. */
@@ -39,17 +41,19 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): 
   };
   app.post(PATH, { onRequest: ownPage }, async (request, reply) => {
     const address = peers.clientOf(request.raw);
-    const tried = await failures.get(address);
+    const key = keyOf(bodyBytes(request.body));
+    const isCounted = !UNGUESSABLE.test(key);
+    const tried = isCounted ? await failures.get(address) : null;
     if (tried && tried.consumedPoints >= FAILURES_MAX) {
       const seconds = Math.max(1, Math.ceil(tried.msBeforeNext / 1_000));
       throw new TooManyRequests(`Too many keys that do not work came from this address; try again in ${seconds} s.`, seconds);
     }
     try {
-      const { session, cookie } = sessions.begin(keyOf(bodyBytes(request.body)), isSecure(request));
+      const { session, cookie } = sessions.begin(key, isSecure(request));
       const view = await viewOf(parts, session, reply);
       return await reply.header('set-cookie', cookie).header('cache-control', 'no-store').send(view);
     } catch (error) {
-      if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') await failures.penalty(address);
+      if (isCounted && error instanceof CoreError && error.reason === 'UNAUTHORIZED') await failures.penalty(address);
       throw error;
     }
   });

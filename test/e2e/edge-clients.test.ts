@@ -2,17 +2,37 @@
 import t from 'tap';
 import { startDirectWay } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy } from '../helpers/edge.ts';
+import { checkHostKeys } from '../helpers/host-keys.ts';
+import { lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { checkAnswers } from '../helpers/path-form.ts';
 import { checkPreflight } from '../helpers/preflight.ts';
 import { checkRevoked } from '../helpers/revoked-key.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
 
 t.test('clients of an edge', { skip: skipWithoutEnvoy() }, async (whole) => {
-  const { system, edge, create } = await startDirectWay(whole);
+  const { system, edge, send, create, direct } = await startDirectWay(whole);
   const url = `http://${edge.addresses['public']}`;
   const id = await create({ workersMin: 1 });
 
   await whole.test('a revoked key ends what it has opened and what waits with it', (t) => checkRevoked(t, system, url, id));
+
+  await whole.test('headers of answers, straight by path and by host, and by a facade', async (t) => {
+    const { host } = new URL(url);
+    const few = await lbEndpoint(system, { workersMin: 1, workerConcurrency: 99 });
+    await waitFor('its worker', async () => (await send(`/v2/${few}/x`)).status === 200);
+    const before = await direct(id);
+    await checkAnswers(t, { url, base: `/v2/${id}`, host, key: system.key });
+    t.ok(await direct(id) > before, 'straight');
+    await checkAnswers(t, { url, base: '', host: `${id}.lb.localhost`, key: system.key });
+    await checkAnswers(t, { url, base: `/v2/${few}`, host, key: system.key });
+  });
+
+  await whole.test('a browser signs in to an endpoint\'s host', async (t) => {
+    const other = await lbEndpoint(system);
+    await checkHostKeys(t, { url, host: `${id}.lb.localhost`, other: `${other}.lb.localhost`, system });
+  });
 
   await whole.test('pages of other origins', (t) => checkPreflight(t, system, url, id));
 });

@@ -90,6 +90,8 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       reply.writeHead(Number(url.searchParams.get('status') ?? 200), type === null ? {} : { 'content-type': type });
       return reply.end(Buffer.from(url.searchParams.get('bytes') ?? '', 'base64'));
     }
+    // A whole answer, as bytes.
+    case '/bytes': return request.socket.end(Buffer.from(url.searchParams.get('bytes'), 'base64'));
     case '/endless': {
       let count = 0;
       const timer = setInterval(() => reply.write(`tick ${count += 1}\n`), 20);

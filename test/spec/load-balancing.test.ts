@@ -16,6 +16,8 @@ import { startSystem } from '../helpers/system.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { seededRandom } from '../helpers/seeded-random.ts';
+import { checkHostKeys } from '../helpers/host-keys.ts';
+import { checkAnswers } from '../helpers/path-form.ts';
 import { checkPreflight } from '../helpers/preflight.ts';
 import { checkRevoked } from '../helpers/revoked-key.ts';
 
@@ -31,6 +33,7 @@ const headersOf = ({ headers }: ShownRequest): Record<string, string> =>
   Object.fromEntries(headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1]!]] : [])));
 
 const endpointId = await balanced({ workersMin: 2, workersMax: 2 });
+const otherId = await balanced();
 
 await t.test('from zero: 200 first requests, none lost, one decision', async (t) => {
   const cold = await balanced({ workersMax: 1, env: { START_MS: '300' } });
@@ -74,6 +77,14 @@ t.test('the cookie of the console reaches no worker, and none sets it', (t) => c
 }));
 
 t.test('a revoked key ends what it has opened and what waits with it', (t) => checkRevoked(t, system, url, endpointId));
+
+t.test('headers of answers, by path and by host', async (t) => {
+  const { host } = new URL(url);
+  await checkAnswers(t, { url, base: `/v2/${endpointId}`, host, key });
+  await checkAnswers(t, { url, base: '', host: `${endpointId}.localhost`, key });
+});
+
+t.test('a browser signs in to an endpoint\'s host', (t) => checkHostKeys(t, { url, host: `${endpointId}.localhost`, system, other: `${otherId}.localhost` }));
 
 t.test('pages of other origins', (t) => checkPreflight(t, system, url, endpointId));
 

@@ -23,7 +23,13 @@ t.test('the console over HTTP', async (t) => {
     t.notMatch(cookie, system.key);
     t.notMatch(Buffer.from(pair.split('=')[1]!, 'base64url').toString('latin1'), system.key);
     const byTls = await ask('/session', { method: 'POST', body: JSON.stringify({ key: system.key }), headers: { 'x-forwarded-proto': 'https' } });
-    t.match(byTls.headers.get('set-cookie'), /; Secure$/, 'by TLS at a trusted proxy');
+    const secure = byTls.headers.get('set-cookie')!;
+    t.match(secure, /^__Host-slipway_console=[\w-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/, 'by TLS at a trusted proxy');
+    const [prefixed = ''] = secure.split(';');
+    const signedIn = async (sent: string): Promise<number> => (await ask('/session', { headers: { cookie: sent } })).status;
+    t.equal(await signedIn(prefixed), 200);
+    t.equal(await signedIn(prefixed.replace('__Host-', '')), 401, 'what another host could set is not taken for one of TLS');
+    t.equal(await signedIn(`slipway_console=evil; ${pair}`), 200, 'nor is what stands before it');
     t.match(await (await ask('/session', { headers: { cookie: pair } })).json(), { accountName: 'test' });
     t.match((await ask('/session', { method: 'DELETE', headers: { cookie: pair } })).headers.get('set-cookie'), /Max-Age=0/);
   });
@@ -109,6 +115,7 @@ t.test('the console over HTTP', async (t) => {
     t.match(await readOnly.response.json(), { manage: 'read', jobs: 'read' });
     const operator = await signIn(system.rootKey);
     t.match(await operator.response.json(), { accountId: '', accountName: 'operator' });
+    for (let i = 0; i < 25; i += 1) t.equal((await signIn(`rpa_${'x'.repeat(40)}`)).response.status, 401, 'keys that nobody guesses do not count');
     let refused = 0;
     for (let i = 0; i < 25; i += 1) {
       const { status } = (await signIn('wrong')).response;
@@ -116,6 +123,7 @@ t.test('the console over HTTP', async (t) => {
       else t.equal(status, 401);
     }
     t.ok(refused >= 4, 'too many wrong keys of an address are not even looked at');
+    t.equal((await signIn(system.key)).response.status, 200, 'and a good key from there still signs in');
     const from = async (seen: string): Promise<number> => (
       (await ask('/session', { method: 'POST', body: JSON.stringify({ key: 'wrong' }), headers: { 'x-forwarded-for': seen } })).status
     );

@@ -1,0 +1,37 @@
+/**
+ * Our own cookies among a browser's: the console's session, and the key of whoever has signed in to a load-balancing endpoint's host. By path workers and
+ * pods share an origin with the console, and a host form may share a domain: what is theirs must neither get ours nor set others in their place. Pure.
+ */
+
+/** Of the console, and of an endpoint's host. Where the browser came by TLS the name begins with HOST_PREFIX. */
+export const CONSOLE_COOKIE = 'slipway_console';
+export const KEY_COOKIE = 'slipway_key';
+/** With it a browser takes a cookie by TLS only, for one host and all of its paths: no other host of a domain can set one in its place (RFC 6265bis). */
+export const HOST_PREFIX = '__Host-';
+/** All of them. */
+export const OWN_COOKIES: readonly string[] = [CONSOLE_COOKIE, KEY_COOKIE].flatMap((name) => [name, HOST_PREFIX + name]);
+
+/** Browsers send a cookie without a name as its value alone, so that "=name=value" is set and comes back as "name=value". */
+const IS_OURS = new RegExp(`^[\\s=]*(?:${HOST_PREFIX})?(?:${CONSOLE_COOKIE}|${KEY_COOKIE})\\s*(?:[=;]|$)`);
+
+/** A Cookie header without them; empty: nothing else was in it. */
+export function withoutOwnCookies(cookie: string): string {
+  const pairs = cookie.split(';').map((pair) => pair.trim());
+  return pairs.some((pair) => IS_OURS.test(pair)) ? pairs.filter((pair) => !IS_OURS.test(pair)).join('; ') : cookie;
+}
+
+/** Whether a Set-Cookie header sets one of them. */
+export function setsOwnCookie(setCookie: string): boolean {
+  return IS_OURS.test(setCookie);
+}
+
+/** Sealed values of a cookie by the name that it has with and without TLS: several, where somebody has set more. */
+export function cookieValues(cookie: string | undefined, name: string): { secure: boolean; value: string }[] {
+  return (cookie ?? '').split(';').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    const key = pair.slice(0, Math.max(0, at)).trim();
+    if (key !== name && key !== HOST_PREFIX + name) return [];
+    const value = pair.slice(at + 1).trim();
+    return /^[A-Za-z0-9_-]{1,4096}$/.test(value) ? [{ secure: key !== name, value }] : [];
+  });
+}
