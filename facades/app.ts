@@ -189,7 +189,7 @@ function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
-  app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
+  app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, clock, logger, gate }));
   app.register(async (scope) => restV2Routes(scope, { core, answers, bodies, config, clock, logger }, gate, refuseUnrouted));
   const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));

@@ -28,23 +28,23 @@ export class PageBudget {
   }
 
   /**
-   * Waits for room for a page, which the caller has until `onGone` calls back. OverloadError: too many wait. UNAVAILABLE: that was before
-   * there was room.
+   * Waits for room for a page, which the caller has until `onGone` calls back. `goesOn`: of a list of which pages were read, which goes before lists of the
+   * same account that have not begun, so that what has begun ends. OverloadError: too many wait. UNAVAILABLE: the caller went before there was room.
    */
-  async enter(accountId: string, onGone: (gone: () => void) => void): Promise<void> {
+  async enter(accountId: string, goesOn: boolean, onGone: (gone: () => void) => void): Promise<void> {
     const before = this.#waiting.get(accountId) ?? 0;
     if (before >= ACCOUNT_WAITING_MAX || this.#waitingAll >= WAITING_MAX) throw new OverloadError('lists');
     this.#count(accountId, 1);
     try {
-      await this.#wait(accountId, onGone);
+      await this.#wait(accountId, goesOn, onGone);
     } finally {
       this.#count(accountId, -1);
     }
   }
 
-  #wait(accountId: string, onGone: (gone: () => void) => void): Promise<void> {
+  #wait(accountId: string, goesOn: boolean, onGone: (gone: () => void) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      const place = this.#budget.acquire(accountId, HELD_BYTES, resolve);
+      const place = this.#budget.acquire(accountId, HELD_BYTES, resolve, goesOn);
       onGone(() => {
         place.release();
         reject(new DomainError('UNAVAILABLE', 'The caller has gone.'));

@@ -127,7 +127,8 @@ export function listing<Request, Response>(
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     // The event comes when the stream closes, however it ends.
-    const enter = (accountId: string): Promise<void> => room.enter(accountId, (gone) => {
+    const goesOn = ((call.request as PagedMessage).pageToken ?? '') !== '';
+    const enter = (accountId: string): Promise<void> => room.enter(accountId, goesOn, (gone) => {
       if (call.cancelled) gone();
       else call.once('cancelled', gone);
     });

@@ -1,6 +1,6 @@
 /**
  * Bounds bytes in memory, in all and of one owner, an account or a worker: bodies that are being received, answers that are not read yet, pages
- * of lists. Who finds no room waits, with its bytes elsewhere. Owners wait apart, so that one with too much keeps no other waiting.
+ * of lists. Who finds no room waits, with its bytes elsewhere. Owners are served round-robin, so that one with much that waits keeps no other waiting.
  */
 
 import type { BudgetFill } from './budget-metrics.ts';
@@ -26,10 +26,18 @@ interface Waiting {
   begin(): void;
 }
 
+/** What waits of one owner. */
+interface Queue {
+  /** Of work that has begun already. */
+  ahead: Set<Waiting>;
+  others: Set<Waiting>;
+}
+
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   readonly #ofOwner = new Map<string, number>();
-  readonly #waiting = new Set<Waiting>();
+  /** By owner; whose turn is next comes first. */
+  readonly #waiting = new Map<string, Queue>();
   #used = 0;
 
   constructor(options: MemoryBudgetOptions) {
@@ -44,40 +52,62 @@ export class MemoryBudget {
   /** Bytes that are taken and that may be, and how many wait for room. Where owners alone are bounded, of the one that has the most. */
   get fill(): BudgetFill {
     const { bytesMax, ownerBytesMax } = this.#options;
-    const waiting = this.#waiting.size;
+    let waiting = 0;
+    for (const { ahead, others } of this.#waiting.values()) waiting += ahead.size + others.size;
     if (bytesMax !== Infinity) return { bytes: this.#used, bytesMax, waiting };
     return { bytes: Math.max(0, ...this.#ofOwner.values()), bytesMax: ownerBytesMax, waiting };
   }
 
-  /** Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. */
-  acquire(owner: string, bytes: number, begin: () => void): MemoryPlace {
+  /**
+   * Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. `ahead`: before what else waits of the same owner, because it
+   * ends what has begun; default false.
+   */
+  acquire(owner: string, bytes: number, begin: () => void, ahead = false): MemoryPlace {
     const request: Waiting = { owner, bytes, begin };
-    this.#waiting.add(request);
+    const queue = this.#waiting.get(owner) ?? { ahead: new Set(), others: new Set() };
+    this.#waiting.set(owner, queue);
+    (ahead ? queue.ahead : queue.others).add(request);
     this.#pump();
     return {
       shrink: (left) => {
-        if (this.#waiting.has(request) || left >= request.bytes) return;
+        if (this.#waits(request) || left >= request.bytes) return;
         this.#count(request, left - request.bytes);
         request.bytes = left;
         this.#pump();
       },
       release: () => {
-        if (!this.#waiting.delete(request)) this.#count(request, -request.bytes);
+        if (this.#waits(request)) this.#leave(request);
+        else this.#count(request, -request.bytes);
         request.bytes = 0;
         this.#pump();
       },
     };
   }
 
-  /** First come, first served, but an owner without room does not stop those behind it. */
+  /** The one whose turn it is waits until there is room for it, however much it wants; an owner without room of its own stops nobody. */
   #pump(): void {
-    for (const request of this.#waiting) {
-      if ((this.#ofOwner.get(request.owner) ?? 0) + request.bytes > this.#options.ownerBytesMax) continue;
+    // An owner that is served goes to the end, where this loop meets it again.
+    for (const [owner, queue] of this.#waiting) {
+      const request = first(queue.ahead) ?? first(queue.others)!;
+      if ((this.#ofOwner.get(owner) ?? 0) + request.bytes > this.#options.ownerBytesMax) continue;
       if (this.#used + request.bytes > this.#options.bytesMax) return;
-      this.#waiting.delete(request);
+      this.#leave(request);
+      if (this.#waiting.delete(owner)) this.#waiting.set(owner, queue);
       this.#count(request, request.bytes);
       request.begin();
     }
+  }
+
+  #waits(request: Waiting): boolean {
+    const queue = this.#waiting.get(request.owner);
+    return queue !== undefined && (queue.ahead.has(request) || queue.others.has(request));
+  }
+
+  #leave(request: Waiting): void {
+    const queue = this.#waiting.get(request.owner)!;
+    queue.ahead.delete(request);
+    queue.others.delete(request);
+    if (queue.ahead.size + queue.others.size === 0) this.#waiting.delete(request.owner);
   }
 
   #count({ owner }: Waiting, change: number): void {
@@ -86,4 +116,9 @@ export class MemoryBudget {
     if (ofOwner > 0) this.#ofOwner.set(owner, ofOwner);
     else this.#ofOwner.delete(owner);
   }
+}
+
+function first<Value>(values: ReadonlySet<Value>): Value | undefined {
+  for (const value of values) return value;
+  return undefined;
 }

@@ -72,7 +72,7 @@ export async function listCore<Entry>(
   for (let pages = 1; ; pages += 1) {
     const page = await callCore<Record<string, unknown>>(context, service, method, { ...input, pageToken });
     const next = page['nextPageToken'] as string | undefined;
-    if (next && pages === 1 && await context.enterLarge()) {
+    if (next && pages === 1 && await context.enterLarge().catch((error: unknown) => { throw toGraphqlError(error); })) {
       pages = 0;
       continue;
     }

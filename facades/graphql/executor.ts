@@ -89,7 +89,7 @@ export class GraphqlExecutor extends BaseService {
     return {
       reads: operationOf(document, operationName) === OperationTypeNode.QUERY,
       run: async (caller) => {
-        const large = new LargeRead(this.#largeReads, caller.accountId);
+        const large = new LargeRead(this.#largeReads, caller.accountId, this.#clock);
         const context = { ...caller, nowMs: this.#clock.nowMs(), reads: new Map(), enterLarge: () => large.enter() };
         const { schema, execute, contextFactory } = mesh.getEnveloped(context);
         try {

@@ -11,9 +11,9 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import { isId } from '../plugins/authenticate.ts';
 import { ignoredHeader } from './name-ignored.ts';
+import type { ListRoom } from './send-list.ts';
 
 /** An app whose handlers know the types of their schemas. */
 export type RestApp = FastifyInstance<
@@ -24,7 +24,7 @@ export type RestApp = FastifyInstance<
 export interface RestParts {
   core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog' | 'pipelined'>;
   /** For answers that come in pages. */
-  room: AnswerBudget;
+  room: ListRoom;
   config: FacadeConfig;
   logger: Logger;
   /** 401 before the body is read. */

@@ -1,6 +1,7 @@
 /** The REST surface under /v1 (docs/management.md#operations): all operations, and the description of them. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
@@ -21,6 +22,7 @@ import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from '../res
 import { endpointMetrics } from './endpoints/endpoint-metrics.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
+import { ListTurns } from './list-turns.ts';
 import { nameIgnored } from './name-ignored.ts';
 import { createPod, deletePod, getPod, listPods } from './pods/pods.ts';
 import { actOnPod } from './pods/act-on-pod.ts';
@@ -45,6 +47,7 @@ export interface RestSurface {
   answers: AnswerBudget;
   bodies: BodyWork;
   config: FacadeConfig;
+  clock: Clock;
   logger: Logger;
   gate: GateParts;
 }
@@ -64,7 +67,7 @@ const ROUTES = [
 ];
 
 /** Adds the REST routes. */
-export async function restRoutes(plain: FastifyInstance, { core, answers, bodies, config, logger, gate }: RestSurface): Promise<void> {
+export async function restRoutes(plain: FastifyInstance, { core, answers, bodies, config, clock, logger, gate }: RestSurface): Promise<void> {
   const app: RestApp = plain.withTypeProvider<TypeBoxTypeProvider>();
   handleErrors(plain, restErrorShape, logger);
   answers.refuseWithoutRoom(plain);
@@ -73,7 +76,7 @@ export async function restRoutes(plain: FastifyInstance, { core, answers, bodies
   openapi(app);
   await docsPage(plain, { path: '/v1/docs', title: 'Slipway API', schema: DESCRIBED_PAGE });
   const parts: RestParts = {
-    core, room: answers, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies, nameIgnored(SHAPES)),
+    core, room: { answers, turns: new ListTurns(clock) }, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies, nameIgnored(SHAPES)),
   };
   for (const add of ROUTES) add(app, parts);
 }

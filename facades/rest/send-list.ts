@@ -6,30 +6,45 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { eachPage } from '../../proto/wire/pages.ts';
 import type { PageAsked } from '../../proto/wire/pages.ts';
-import type { AnswerBudget } from '../plugins/answer-budget.ts';
+import type { CallOptions } from '../core-client/service-calls.ts';
+import type { AnswerBudget, HeldAnswer } from '../plugins/answer-budget.ts';
+import type { ListTurns } from './list-turns.ts';
 
 /** What a page takes up as a message, as records and as text, in bytes: several times what core puts into one. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
+/**
+ * Time for the next page of a list that has begun, in milliseconds: it waits for pages of others, and its client can only be cut off.
+ */
+const NEXT_PAGE_MS = 60_000;
+
+/** What lists are sent with. */
+export interface ListRoom {
+  answers: AnswerBudget;
+  turns: ListTurns;
+}
+
 /** A list. */
 export interface ListSource<Response, Entry> {
-  read(page: PageAsked): Promise<Response>;
+  read(page: PageAsked, options: CallOptions): Promise<Response>;
   /** Public records of a page. */
   present(response: Response): Entry[] | Promise<Entry[]>;
 }
 
-/** What a list answers: its records, or where they are written. */
+/** What a list answers: its records, or where they are written. TooManyRequests: so many long lists of the account are under way. */
 export async function sendList<Response extends { nextPageToken: string }, Entry>(
-  answers: AnswerBudget, request: FastifyRequest, reply: FastifyReply, { read, present }: ListSource<Response, Entry>,
+  room: ListRoom, request: FastifyRequest, reply: FastifyReply, source: ListSource<Response, Entry>,
 ): Promise<Entry[]> {
-  const bytesOf = ({ nextPageToken }: Response): number => (nextPageToken === '' ? 0 : HELD_BYTES);
-  const { answer: first, pause, prolong } = await answers.hold(request, reply, { read: () => read({ pageToken: '' }), bytesOf });
+  const { present } = source;
+  const options = { apiKey: request.caller.apiKey, repeatable: true };
+  const begun = await begin(room, request, reply, { ...source, options });
+  const { answer: first, pause, prolong } = 'answer' in begun ? begun : await (await begun.again)();
   const records = await present(first);
   if (first.nextPageToken === '') return records;
   // A slow core is not an idle client, whose connection is cut.
   const readNext = async (page: PageAsked): Promise<Response> => {
     pause();
-    const response = await read(page);
+    const response = await source.read(page, { ...options, tryMs: NEXT_PAGE_MS });
     prolong();
     return response;
   };
@@ -55,4 +70,24 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
 /** Records as text, without the brackets around them. */
 function inner(reply: FastifyReply, records: unknown[]): string {
   return (reply.serialize(records) as string).slice(1, -1);
+}
+
+/**
+ * The first page, with its turn where others follow; or what reads it again once there is a turn: apart, so that nothing keeps the page meanwhile.
+ */
+async function begin<Response extends { nextPageToken: string }>(
+  { answers, turns }: ListRoom, request: FastifyRequest, reply: FastifyReply, { read, options }: BegunSource<Response>,
+): Promise<HeldAnswer<Response> | { again: Promise<() => Promise<HeldAnswer<Response>>> }> {
+  const bytesOf = ({ nextPageToken }: Response): number => (nextPageToken === '' ? 0 : HELD_BYTES);
+  const hold = (): Promise<HeldAnswer<Response>> => answers.hold(request, reply, { read: () => read({ pageToken: '' }, options), bytesOf });
+  const held = await hold();
+  if (held.answer.nextPageToken === '') return held;
+  const turn = turns.take(request.caller.accountId, reply);
+  if (turn.isNow) return held;
+  held.release();
+  return { again: turn.begun.then(() => hold) };
+}
+
+interface BegunSource<Response> extends Pick<ListSource<Response, unknown>, 'read'> {
+  options: CallOptions;
 }

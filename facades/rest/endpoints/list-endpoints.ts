@@ -22,11 +22,10 @@ export function listEndpoints(app: RestApp, { core, room, gate }: RestParts): vo
   };
   app.get('/v1/endpoints', { schema, onRequest: gate, preValidation: readQuery(EndpointQuery) }, (request, reply) => {
     const { caller: { apiKey, accountId }, query: { includeTemplate = false, includeWorkers = false } } = request;
-    const options = { apiKey, repeatable: true };
     // The workers of a page of endpoints are held at once.
     const which = { includeTemplate, ...(includeWorkers && { pageSize: PAGE_SIZE_WITH_WORKERS }) };
     return sendList(room, request, reply, {
-      read: (page) => core.endpoints.call((client) => client.listEndpoints, { ...which, ...page }, options),
+      read: (page, options) => core.endpoints.call((client) => client.listEndpoints, { ...which, ...page }, options),
       present: async ({ endpoints }) => {
         const workers = includeWorkers ? await workersOf(core, apiKey, endpoints.map(({ id }) => id)) : undefined;
         return endpoints.map((endpoint) => presentEndpoint(endpoint, accountId, workers?.(endpoint.id)));

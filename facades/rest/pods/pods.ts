@@ -38,7 +38,7 @@ export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
     const { caller: { apiKey, accountId }, query } = request;
     const which = { includeWorkers: query.includeWorkers === true, endpointId: query.endpointId ?? '', endpointIds: [] };
     return sendList(room, request, reply, {
-      read: (page) => core.pods.call((client) => client.listPods, { ...which, ...page }, { apiKey, repeatable: true }),
+      read: (page, options) => core.pods.call((client) => client.listPods, { ...which, ...page }, options),
       present: async (response) => {
         const pods = response.pods.filter((pod) => fits(pod, query));
         const relationsOf = await podRelations(core, apiKey, query, pods);

@@ -29,7 +29,7 @@ export function listRegistryAuths(app: RestApp, { core, room, gate }: RestParts)
     response: { 200: answers<RegistryAuthRecord>('ContainerRegistryAuth'), ...errors() },
   };
   app.get('/v1/containerregistryauth', { schema, onRequest: gate }, (request, reply) => sendList(room, request, reply, {
-    read: (page) => core.registryAuths.call((client) => client.listRegistryAuths, page, { apiKey: request.caller.apiKey, repeatable: true }),
+    read: (page, options) => core.registryAuths.call((client) => client.listRegistryAuths, page, options),
     present: ({ registryAuths }) => registryAuths.map(presentRegistryAuth),
   }));
 }

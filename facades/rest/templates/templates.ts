@@ -32,9 +32,9 @@ export function listTemplates(app: RestApp, { core, room, gate }: RestParts): vo
     querystring: TemplateQuery, response: { 200: answers<TemplateRecord>('Template'), ...errors() },
   };
   app.get('/v1/templates', { schema, onRequest: gate, preValidation: readQuery(TemplateQuery) }, (request, reply) => {
-    const { caller: { apiKey }, query: { includePublicTemplates: includePublic = false, includeEndpointBoundTemplates: includeBound = false } } = request;
+    const { includePublicTemplates: includePublic = false, includeEndpointBoundTemplates: includeBound = false } = request.query;
     return sendList(room, request, reply, {
-      read: (page) => core.templates.call((client) => client.listTemplates, { includePublic, includeBound, ...page }, { apiKey, repeatable: true }),
+      read: (page, options) => core.templates.call((client) => client.listTemplates, { includePublic, includeBound, ...page }, options),
       present: ({ templates }) => templates.map(presentTemplate),
     });
   });

@@ -32,7 +32,7 @@ export function listVolumes(app: RestApp, { core, room, gate }: RestParts): void
     response: { 200: answers<NetworkVolumeRecord>('NetworkVolume'), ...errors() },
   };
   app.get('/v1/networkvolumes', { schema, onRequest: gate }, (request, reply) => sendList(room, request, reply, {
-    read: (page) => core.volumes.call((client) => client.listNetworkVolumes, page, { apiKey: request.caller.apiKey, repeatable: true }),
+    read: (page, options) => core.volumes.call((client) => client.listNetworkVolumes, page, options),
     present: ({ networkVolumes }) => networkVolumes.map(presentVolume),
   }));
 }

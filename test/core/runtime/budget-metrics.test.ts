@@ -63,7 +63,7 @@ t.test('pages of lists and outcomes that arrive', async (t) => {
   const { meter, read } = metered();
   const pages = new PageBudget(meter);
   const gone: (() => void)[] = [];
-  for (const account of ['a', 'b']) await pages.enter(account, (leave) => gone.push(leave));
+  for (const account of ['a', 'b']) await pages.enter(account, false, (leave) => gone.push(leave));
   const { bytes, limit } = await read('pages');
   t.equal(bytes, limit! / 4, 'two of eight');
   for (const leave of gone) leave();

@@ -1,4 +1,4 @@
-/** Room for bodies and answers: a share for each account, first come first served, nobody waits for an account that has used up its own. */
+/** Room for bodies and answers: a share for each account, owners take turns, nobody waits for an account that has used up its own. */
 import t from 'tap';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 
@@ -32,4 +32,26 @@ t.test('first come, first served, by what is given back', async (t) => {
   third.release();
   ask('d', 51);
   t.same(begun, ['a', 'b', 'c'], 'what others hold still counts');
+});
+
+t.test('owners are served round-robin, however many of one wait', async (t) => {
+  const budget = new MemoryBudget({ bytesMax: 2, ownerBytesMax: 1 });
+  const begun: string[] = [];
+  const places = new Map<string, { release(): void }>();
+  const ask = (owner: string, name: string, ahead = false): void => {
+    places.set(name, budget.acquire(owner, 1, () => begun.push(name), ahead));
+  };
+  ask('x', 'x0');
+  ask('a', 'a0');
+  for (let i = 1; i <= 100; i += 1) ask('a', `a${i}`);
+  for (let i = 1; i <= 100; i += 1) ask('b', `b${i}`);
+  ask('c', 'c1');
+  ask('a', 'a of what has begun', true);
+  t.same(begun, ['x0', 'a0']);
+  for (const done of ['a0', 'x0', 'b1', 'c1', 'b2']) places.get(done)!.release();
+  t.same(begun.slice(2), ['a of what has begun', 'b1', 'c1', 'b2', 'b3'], 'the one who came last waits for one of each');
+  t.equal(budget.fill.waiting, 197);
+  for (const place of places.values()) place.release();
+  t.equal(budget.fill.bytes, 0);
+  t.equal(budget.fill.waiting, 0);
 });

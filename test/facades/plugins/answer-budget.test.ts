@@ -12,6 +12,7 @@ import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
 import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
+import { ListTurns } from '../../../facades/rest/list-turns.ts';
 import { sendList } from '../../../facades/rest/send-list.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -49,7 +50,7 @@ async function setup(t: Test, idleMs = 60_000) {
     return (await answers.hold(request, reply, { read, bytesOf: (text) => text.length })).answer;
   });
   // The second page comes at once, or when the test lets it.
-  app.get('/pages/:second', async (request, reply) => sendList(answers, request, reply, {
+  app.get('/pages/:second', async (request, reply) => sendList({ answers, turns: new ListTurns(clock) }, request, reply, {
     read: async ({ pageToken }) => {
       const { second } = request.params as { second: string };
       if (pageToken !== '' && second === 'later') await new Promise<void>((resolve) => { waits.push(resolve); });
