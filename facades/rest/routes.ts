@@ -67,7 +67,8 @@ const ROUTES = [
 ];
 
 /** Adds the REST routes. */
-export async function restRoutes(plain: FastifyInstance, { core, answers, bodies, config, clock, logger, gate }: RestSurface): Promise<void> {
+export async function restRoutes(plain: FastifyInstance, surface: RestSurface): Promise<void> {
+  const { core, answers, bodies, config, clock, logger, gate } = surface;
   const app: RestApp = plain.withTypeProvider<TypeBoxTypeProvider>();
   handleErrors(plain, restErrorShape, logger);
   answers.refuseWithoutRoom(plain);
@@ -76,7 +77,8 @@ export async function restRoutes(plain: FastifyInstance, { core, answers, bodies
   openapi(app);
   await docsPage(plain, { path: '/v1/docs', title: 'Slipway API', schema: DESCRIBED_PAGE });
   const parts: RestParts = {
-    core, room: { answers, turns: new ListTurns(clock) }, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies, nameIgnored(SHAPES)),
+    core, room: { answers, turns: new ListTurns(clock) }, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX),
+    readJson: readJson(bodies, nameIgnored(SHAPES)),
   };
   for (const add of ROUTES) add(app, parts);
 }
