@@ -119,7 +119,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   });
   const refusals = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);
   const context: EndpointContext = {
-    ...stores, refusals, sealer, random, cannotRun, whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
+    ...stores, refusals, sealer, random, cannotRun, privateRegistries: config.privateRegistries, whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => {
       events.emit('desired', machineIds);
       // A pod that goes leaves what it had.

@@ -1,6 +1,7 @@
 /** The configuration of core: the only place that reads its environment. */
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { EnvReader } from './runtime/env.ts';
+import type { PrivateRegistries } from './runtime/private-registries.ts';
 import { otlpEndpointFault } from './runtime/tracing.ts';
 
 /** Every variable is listed in docs/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
@@ -19,6 +20,8 @@ export interface CoreConfig {
   secretKey: string;
   /** Whose webhooks may point to private addresses. */
   webhookAllowPrivate: PrivateWebhooks;
+  /** Registries of images that may be at private addresses. */
+  privateRegistries: PrivateRegistries;
   /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
   metricsListen: string;
   /** Endpoints with series of their own in metrics; all others are "other". */
@@ -30,6 +33,8 @@ export interface CoreConfig {
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ROOT_KEY_LENGTH_MIN = 20;
+/** Different characters of it: one that was made by chance has more. */
+const ROOT_KEY_CHARACTERS_MIN = 8;
 
 /** Reads and checks everything; ConfigError lists every fault. */
 export function readCoreConfig(env: Readonly<Record<string, string | undefined>> = process.env): CoreConfig {
@@ -42,6 +47,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
+    privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
@@ -56,6 +62,9 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   }
   for (const [name, key] of [['SLIPWAY_ROOT_KEY', config.rootKey], ['SLIPWAY_EDGE_KEY', config.edgeKey]] as const) {
     if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN) reader.fault(`${name} must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
+  }
+  if (config.rootKey.length >= ROOT_KEY_LENGTH_MIN && new Set(config.rootKey).size < ROOT_KEY_CHARACTERS_MIN) {
+    reader.fault(`SLIPWAY_ROOT_KEY has fewer than ${ROOT_KEY_CHARACTERS_MIN} different characters and can be guessed: make one with openssl rand -hex 32`);
   }
   const traceFault = otlpEndpointFault(config.otlpEndpoint);
   if (traceFault !== undefined) reader.fault(traceFault);

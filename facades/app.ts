@@ -126,7 +126,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const check: CheckAccess = ({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, request);
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const teller = new RefusalTeller({ ...replicas, logger });
-  const rateLimit = config.rateLimits ? new RateLimit(perWorker, { onRefused: meter.onRefused, teller }) : undefined;
+  const rateLimit = config.rateLimits ? new RateLimit(perWorker, clock, { onRefused: meter.onRefused, teller }) : undefined;
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit };
   const keys = new KeyWatch(gate.access, clock);
   const link = new RotationLink({ ...replicas, edgeKey: config.edgeKey, logger });

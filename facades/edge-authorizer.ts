@@ -121,7 +121,7 @@ export class EdgeAuthorizer extends SingleRunService {
       this.#askedAtMs = clock.monotonicMs();
       if (text === this.#settings) return;
       const settings = JSON.parse(text) as AuthorizerSettings;
-      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, { teller: this.#teller }) : undefined;
+      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, clock, { teller: this.#teller }) : undefined;
       this.#settings = text;
       const gate = { access: this.#access, rateLimit };
       this.#authorizer = new Authorizer({ places: this.#places, gate, keys: this.#keys, settings, edgeKey, clock, logger });

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
 import { metricsListenFault } from '../core/runtime/metrics-server.ts';
+import type { PrivateRegistries } from '../core/runtime/private-registries.ts';
 import { otlpEndpointFault } from '../core/runtime/tracing.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
@@ -52,6 +53,10 @@ export interface AgentConfig {
   containers: EngineSearch;
   /** Vendor and class of this machine's CDI devices. SLIPWAY_CDI_KIND, default `nvidia.com/gpu`. */
   cdiKind: string;
+  /**
+   * Registries that may be at addresses of private networks, `host` or `host:port`. SLIPWAY_PRIVATE_REGISTRIES, separated by commas; true: all; default none.
+   */
+  privateRegistries: PrivateRegistries;
   /** Pull images of endpoints that may run here before they are needed. SLIPWAY_PREFETCH, default false. */
   prefetch: boolean;
   /** Disk for images that this agent pulled, in GB; the longest unused make way. SLIPWAY_IMAGE_DISK_GB, default 0: as much as there is. */
@@ -128,6 +133,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
       setting: reader.text('SLIPWAY_AGENT_CONTAINERS', 'auto'), dockerHost: reader.text('DOCKER_HOST', ''), runtimeDir: reader.text('XDG_RUNTIME_DIR', ''),
     },
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
+    privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     prefetch: reader.flag('SLIPWAY_PREFETCH', false),
     imageDiskGb: reader.integer('SLIPWAY_IMAGE_DISK_GB', 0, 0, 1_000_000),
     endedLogsMib: reader.integer('SLIPWAY_ENDED_LOGS_MIB', 64, 4, 100_000),

@@ -1,4 +1,6 @@
 /** Names of container images, as engines and registries take them: `[host[:port]/]path[:tag][@digest]`. */
+import { isPrivateByName, mayBePrivate } from '../runtime/private-registries.ts';
+import type { PrivateRegistries } from '../runtime/private-registries.ts';
 import { invalid } from './fields.ts';
 
 /** Longest name in characters; agents report no longer one either. */
@@ -18,4 +20,13 @@ export function checkImageName(field: string, name: string): void {
     throw invalid(`${field} is ${shown}, which is no name of an image: it must be like me/worker:1 or registry.example:5000/me/worker@sha256:…, `
       + 'without blanks and in lower case up to the tag');
   }
+}
+
+/** INVALID_REQUEST: the image is of a registry that has a private address by its name alone. What a name resolves to is the agent's to judge. */
+export function checkRegistry(field: string, name: string, rule: PrivateRegistries): void {
+  const registry = name.includes('/') ? name.split('/')[0]! : '';
+  // Without a port that is what was built on a machine.
+  const isHost = /[.:]/.test(registry);
+  if (!isHost || mayBePrivate(rule, registry) || !isPrivateByName(registry)) return;
+  throw invalid(`${field} is of a registry at a private address (${registry}); the operator can allow it with SLIPWAY_PRIVATE_REGISTRIES`);
 }

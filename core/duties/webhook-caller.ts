@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { Agent, request } from 'undici';
-import { isPrivateAddress, isPrivateHost } from '../domain/webhook-url.ts';
+import { isPrivateAddress, isPrivateHost } from '../runtime/private-address.ts';
 import { within } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SlicedWork } from '../runtime/sliced-work.ts';

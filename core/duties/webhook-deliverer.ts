@@ -41,8 +41,10 @@ export const TRIES_MAX = 3;
 const PAUSE_MS = 10_000;
 /** A replica that takes a call has this many milliseconds before another takes it. */
 const HOLD_MS = TRY_MS_MAX + 10_000;
-/** Calls at once of the endpoints of an account, and of one: a slow receiver must not hold up the others. */
-const AT_ONCE_PER_ACCOUNT_MAX = 32;
+/**
+ * Calls at once of one endpoint: a slow receiver must not hold up the others. An account may have as many as are still free, and as many bytes: alone that is
+ * half of them, and for an account that has none there is always room.
+ */
 const AT_ONCE_PER_ENDPOINT_MAX = 16;
 /** Bytes of bodies in memory at once; a larger body goes alone. */
 const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024;
@@ -60,6 +62,7 @@ export class WebhookDeliverer extends LoopService {
   /** Calls under way, by endpoint and by account. */
   readonly #ofEndpoint = new Map<string, number>();
   readonly #ofAccount = new Map<string, number>();
+  readonly #bytesOfAccount = new Map<string, number>();
   #count = 0;
   /** Something happened here: calls may be due. */
   #wanted = true;
@@ -157,12 +160,20 @@ export class WebhookDeliverer extends LoopService {
 
   #hasRoom({ endpointId, accountId, bodyBytes }: Delivery): boolean {
     if (this.#bytes > 0 && this.#bytes + bodyBytes > BYTES_AT_ONCE_MAX) return false;
-    return (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX && (this.#ofAccount.get(accountId) ?? 0) < AT_ONCE_PER_ACCOUNT_MAX;
+    const ownBytes = this.#bytesOfAccount.get(accountId) ?? 0;
+    if (ownBytes > 0 && ownBytes + bodyBytes > BYTES_AT_ONCE_MAX - this.#bytes) return false;
+    return (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX && (this.#ofAccount.get(accountId) ?? 0) < this.#free;
+  }
+
+  /** Calls that can be begun, and as many may one account have. */
+  get #free(): number {
+    return AT_ONCE_MAX - this.#count;
   }
 
   #enter({ endpointId, accountId, bodyBytes }: Delivery): void {
     count(this.#ofEndpoint, endpointId, 1);
     count(this.#ofAccount, accountId, 1);
+    count(this.#bytesOfAccount, accountId, bodyBytes);
     this.#count += 1;
     this.#bytes += bodyBytes;
   }
@@ -170,13 +181,14 @@ export class WebhookDeliverer extends LoopService {
   #end({ endpointId, accountId, bodyBytes }: Delivery): void {
     count(this.#ofEndpoint, endpointId, -1);
     count(this.#ofAccount, accountId, -1);
+    count(this.#bytesOfAccount, accountId, -bodyBytes);
     this.#count -= 1;
     this.#bytes -= bodyBytes;
   }
 
   /** What waits for these stays untouched, so that however much it is, the calls of others are found at once. */
   #atLimit(): AtLimit {
-    return { endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX), accountIds: atLeast(this.#ofAccount, AT_ONCE_PER_ACCOUNT_MAX) };
+    return { endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX), accountIds: atLeast(this.#ofAccount, this.#free) };
   }
 
   async #deliver(delivery: Delivery): Promise<void> {

@@ -3,6 +3,7 @@ import type { Actor } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import { snake } from '../domain/fields.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
+import { checkRegistry } from '../domain/image-name.ts';
 import { checkTemplate, templateReplacesWorkers } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 import type { TemplateRemoval } from '../store/template-store.ts';
@@ -16,9 +17,10 @@ export const TEMPLATE_ID_LENGTH = 10;
  * are unknown.
  */
 export async function createTemplate(
-  { templates, random }: Pick<EndpointContext, 'templates' | 'random'>, actor: Actor, settings: TemplateSettings,
+  { templates, privateRegistries, random }: Pick<EndpointContext, 'templates' | 'privateRegistries' | 'random'>, actor: Actor, settings: TemplateSettings,
 ): Promise<Template> {
   checkTemplate(settings);
+  checkRegistry('image_name', settings.imageName, privateRegistries);
   const made = await templates.create(random.id(TEMPLATE_ID_LENGTH), actor, settings);
   if (!made) throw nameTaken(settings.name);
   return made;
@@ -51,9 +53,10 @@ export function templateNotFound(id: string): DomainError {
  * INVALID_REQUEST: the result would be out of range, a field is fixed, or the credentials are unknown.
  */
 export async function updateTemplate(
-  { templates, onChanged }: Pick<EndpointContext, 'templates' | 'onChanged'>, actor: Actor, id: string,
+  { templates, privateRegistries, onChanged }: Pick<EndpointContext, 'templates' | 'privateRegistries' | 'onChanged'>, actor: Actor, id: string,
   change: Partial<TemplateSettings>,
 ): Promise<Template> {
+  if (change.imageName !== undefined) checkRegistry('image_name', change.imageName, privateRegistries);
   const updated = await templates.update(id, actor, Object.keys(change).map(snake), (current) => {
     checkFixed<TemplateSettings>(current, change, ['category', 'serverless']);
     const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, boundEndpointId: _bound, ...settings } = { ...current, ...change };

@@ -1,5 +1,6 @@
 /** Places and starts a pod. */
 import type { Actor } from '../domain/permission.ts';
+import { checkRegistry } from '../domain/image-name.ts';
 import { placePod, podSettings, unshownEnv } from '../domain/pod.ts';
 import type { PodRequest } from '../domain/pod.ts';
 import { unknownTemplate } from '../domain/template.ts';
@@ -19,6 +20,7 @@ export async function createPod(context: PodContext, actor: Actor, request: PodR
   const template = request.templateId === '' ? undefined : await templates.usable(request.templateId, accountId);
   if (request.templateId !== '' && !template) throw unknownTemplate(request.templateId);
   const settings = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
+  checkRegistry('image_name', settings.imageName, context.privateRegistries);
   const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) => placePod(settings, machines, places, quota));
   onDesired([made.machineId]);

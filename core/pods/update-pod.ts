@@ -1,10 +1,12 @@
 /** Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk. */
 import type { Actor } from '../domain/permission.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
+import { checkRegistry } from '../domain/image-name.ts';
 import { checkPod, checkRunsThere, checkUnlocked, resetsPod } from '../domain/pod.ts';
 import type { PodSettings } from '../domain/pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import { changePod } from './pods.ts';
+import type { PodContext } from './pod-context.ts';
 import type { PodChanges } from './pods.ts';
 
 /** What to change. Absent fields stay as they are. */
@@ -15,8 +17,9 @@ export type PodUpdate = Partial<PodSettings>;
  * given an image, or loses it, and its machine runs no such thing.
  */
 export async function updatePod(
-  context: PodChanges, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
+  context: PodChanges & Pick<PodContext, 'privateRegistries'>, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
 ): Promise<PodView> {
+  if (update.imageName !== undefined) checkRegistry('image_name', update.imageName, context.privateRegistries);
   const reported = await context.machines.reportedTypes(update.gpuIds ?? []);
   const machines = update.imageName === undefined ? [] : await context.machines.view();
   return changePod(context, actor, id, (pod) => {

@@ -58,8 +58,8 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       return { endpoints: await shown(entries, caller), nextPageToken: tokenOf(next, page) };
     }),
     updateEndpoint: unary(logger, async ({ endpoint, updateMask, ownTemplate }, apiKey) => {
+      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint?.id ?? '', write: true });
       if (!endpoint) throw invalid('endpoint is required');
-      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
       const change = changeFromMessage(endpoint, updateMask ?? [], ownTemplate);
       return { endpoint: await changed(await updateEndpoint(context, actor, endpoint.id, change, actor.caller.endpointIds), actor.caller) };
     }),
@@ -82,8 +82,8 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       return { releases: (await listReleases(context.releases, endpointId, pageSize, beforeId)).map(releaseToMessage) };
     }),
     whatIf: unary(logger, async ({ endpoint, updateMask, hours }, apiKey) => {
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint?.id ?? '' });
       if (!endpoint) throw invalid('endpoint is required');
-      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id });
       const change = updateMask?.length ? changeFromMessage(endpoint, updateMask).settings : {};
       return whatIfToMessage(await context.whatIfs.answer(accountId, endpoint.id, change, hours));
     }),

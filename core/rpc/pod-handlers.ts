@@ -47,8 +47,8 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
       return { pods: entries.map(podToMessage), endedWorkers: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
     }),
     updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {
-      if (!pod) throw invalid('pod is required');
       const actor = await ownAccount(access, apiKey, true);
+      if (!pod) throw invalid('pod is required');
       const fields = updateMask ?? [];
       return { pod: podToMessage(await updatePod(context, actor, pod.id, podUpdateFromMessage(pod, fields), fields)) };
     }),

@@ -32,8 +32,8 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       return { templates: entries.map((template) => templateToMessage(template, accountId)), nextPageToken: tokenOf(next, page) };
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
-      if (!template) throw invalid('template is required');
       const actor = await ownAccount(access, apiKey, true);
+      if (!template) throw invalid('template is required');
       const change = templateChangeFromMessage(template, updateMask ?? []);
       return { template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId) };
     }),

@@ -30,8 +30,8 @@ export function volumeHandlers(access: Access, context: VolumeContext, lists: Li
       return { networkVolumes: entries.map(volumeToMessage), nextPageToken: tokenOf(next, page) };
     }),
     updateNetworkVolume: unary(logger, async ({ networkVolume, updateMask }, apiKey) => {
-      if (!networkVolume) throw invalid('network_volume is required');
       const actor = await ownAccount(access, apiKey, true);
+      if (!networkVolume) throw invalid('network_volume is required');
       const change = volumeChangeFromMessage(networkVolume, updateMask ?? []);
       return { networkVolume: volumeToMessage(await updateVolume(context, actor, networkVolume.id, change)) };
     }),

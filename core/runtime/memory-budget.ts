@@ -84,12 +84,13 @@ export class MemoryBudget {
     };
   }
 
-  /** The one whose turn it is waits until there is room for it, however much it wants; an owner without room of its own stops nobody. */
+  /** The one whose turn it is waits until there is room for it, however much it wants; what an owner has no room of its own for stops nobody. */
   #pump(): void {
     // An owner that is served goes to the end, where this loop meets it again.
     for (const [owner, queue] of this.#waiting) {
-      const request = first(queue.ahead) ?? first(queue.others)!;
-      if ((this.#ofOwner.get(owner) ?? 0) + request.bytes > this.#options.ownerBytesMax) continue;
+      const left = this.#options.ownerBytesMax - (this.#ofOwner.get(owner) ?? 0);
+      const request = firstWithin(queue.ahead, left) ?? firstWithin(queue.others, left);
+      if (!request) continue;
       if (this.#used + request.bytes > this.#options.bytesMax) return;
       this.#leave(request);
       if (this.#waiting.delete(owner)) this.#waiting.set(owner, queue);
@@ -118,7 +119,8 @@ export class MemoryBudget {
   }
 }
 
-function first<Value>(values: ReadonlySet<Value>): Value | undefined {
-  for (const value of values) return value;
+/** The first that wants no more. */
+function firstWithin(requests: ReadonlySet<Waiting>, bytes: number): Waiting | undefined {
+  for (const request of requests) if (request.bytes <= bytes) return request;
   return undefined;
 }

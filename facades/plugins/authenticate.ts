@@ -44,11 +44,12 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const apiKey = keyOfQueueRequest(authorization, (request.query as Record<string, unknown>)['api_key']);
     const { endpointId } = request.params as { endpointId: string };
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
-    await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
+    await admit(parts, request, reply, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
     if (!isId(endpointId)) throw noEndpoint();
     if (request.caller.endpointType === EndpointType.LB && rule.operation !== 'health') throw notForBalanced();
     const { accountId, workersRunning, requestQuota } = request.caller;
-    await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning, requestQuota, apiKey: request.caller.apiKey }, reply);
+    const limited = { endpointId, operation: rule.operation, accountId, workersRunning, requestQuota, apiKey: request.caller.apiKey };
+    await parts.rateLimit?.admit({ ...limited, bodyBytes: bodyBytesOf(request) }, reply);
   };
 }
 
@@ -109,12 +110,29 @@ export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAs
 }
 
 async function admitManagement(parts: GateParts, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): Promise<RateLeft | undefined> {
-  await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
+  await admit(parts, request, reply, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
   const { accountId, workersRunning, requestQuota } = request.caller;
-  return parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning, requestQuota }, reply);
+  return parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning, requestQuota, bodyBytes: bodyBytesOf(request) }, reply);
 }
 
-async function admit(access: AccessCache, request: FastifyRequest, question: Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined }): Promise<void> {
+/** Infinity: it says none. */
+function bodyBytesOf({ headers }: FastifyRequest): number {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+}
+
+type Question = Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined };
+
+/** Whoever sends bad keys again and again hears so late, as those do who send too much. */
+async function admit({ access, rateLimit }: GateParts, request: FastifyRequest, reply: FastifyReply, question: Question): Promise<void> {
+  try {
+    await known(access, request, question);
+  } catch (error) {
+    if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') await rateLimit?.late(`bad keys ${request.raw.socket.remoteAddress ?? ''}`, reply);
+    throw error;
+  }
+}
+
+async function known(access: AccessCache, request: FastifyRequest, question: Question): Promise<void> {
   const { apiKey } = question;
   if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
   const looked = access.look({ ...question, apiKey });

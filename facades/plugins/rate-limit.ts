@@ -1,13 +1,16 @@
 /** Counts requests per account, endpoint and operation, and acts on the decision of rate-limit-rules.ts. Counts are per process. */
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { SharedPlaces } from '../../core/runtime/shared-places.ts';
 import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { FACADE_REQUESTS_MAX, REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
+import { FairTurns } from './fair-turns.ts';
 import { TooManyRequests } from './public-error.ts';
 import { decideRate, effectiveLimit, RATE_RULES } from './rate-limit-rules.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
+import { RefusalDelay } from './refusal-delay.ts';
 
 /** Whose request it is. */
 export interface LimitedRequest {
@@ -17,6 +20,8 @@ export interface LimitedRequest {
   workersRunning: number;
   /** Most requests of the account to the job API in a window; undefined: no limit. */
   requestQuota?: number | undefined;
+  /** Of its body, as announced; default none. */
+  bodyBytes?: number;
   /** The key that it came with. Undefined: what is asked for is no endpoint's, and its refusal explains none. */
   apiKey?: string | undefined;
 }
@@ -53,17 +58,39 @@ export class RateLimit {
   readonly #share = new SharedPlaces(FACADE_REQUESTS_MAX);
   // The library only counts; its own maximum is out of reach because the limit moves with the workers.
   readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: REQUEST_WINDOW_SECONDS });
+  readonly #delay: RefusalDelay;
+  readonly #turns: FairTurns;
 
-  constructor(perWorker: PerWorker, listeners: RefusalListeners = {}) {
+  constructor(perWorker: PerWorker, clock: Clock, listeners: RefusalListeners = {}) {
     this.#perWorker = perWorker;
     this.#listeners = listeners;
+    this.#delay = new RefusalDelay(clock);
+    this.#turns = new FairTurns(clock);
   }
 
   /**
-   * Counts a request until its answer has gone or its client has; throws TooManyRequests. A refused request counts for the rate. Without `reply` somebody
-   * else sees its end and bounds how many there are at a time.
+   * Counts a request until its answer has gone or its client has, and waits for its turn; throws TooManyRequests, late when the account has been refused
+   * often. A refused request counts for the rate. Without `reply` somebody else sees its end and bounds how many there are at a time.
    */
   async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<RateLeft> {
+    let left: RateLeft;
+    try {
+      left = await this.#count(request, reply);
+    } catch (error) {
+      if (reply) await this.late(request.accountId, reply);
+      throw error;
+    }
+    const turn = reply && TURNS[request.operation];
+    if (turn) await this.#turns.enter({ accountId: request.accountId, waits: turn.waits, weight: turn.weight + bodyWeight(request.bodyBytes) }, reply);
+    return left;
+  }
+
+  /** Waits before `who`, an account or an address, is refused, where that has been often; with too many of them waiting, the answer ends the connection. */
+  async late(who: string, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
+    if (!await this.#delay.wait(who, reply)) reply.raw.shouldKeepAlive = false;
+  }
+
+  async #count(request: LimitedRequest, reply: Pick<FastifyReply, 'raw'> | undefined): Promise<RateLeft> {
     const { operation, workersRunning } = request;
     if (operation !== 'management' && operation !== 'live' && request.requestQuota !== undefined) await this.#withinQuota(request, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
@@ -115,6 +142,20 @@ export class RateLimit {
       else this.#inFlight.delete(name);
     });
   }
+}
+
+/** How much of a facade and of core one request takes, about; those of load balancing are their workers' work. */
+const TURNS: Partial<Record<LimitedOperation, { weight: number; waits: boolean }>> = {
+  run: { weight: 1, waits: false }, runsync: { weight: 1, waits: true }, openai: { weight: 1, waits: true }, status: { weight: 1, waits: true },
+  stream: { weight: 2, waits: true }, cancel: { weight: 1, waits: false }, retry: { weight: 1, waits: false }, 'purge-queue': { weight: 2, waits: false },
+  requests: { weight: 4, waits: false }, logs: { weight: 2, waits: true }, health: { weight: 1, waits: false },
+  management: { weight: 4, waits: false }, live: { weight: 4, waits: true },
+};
+/** Bytes of a body that weigh as much as a small request. */
+const BODY_WEIGHT_BYTES = 512 * 1024;
+
+function bodyWeight(bytes = 0): number {
+  return Math.floor(bytes / BODY_WEIGHT_BYTES);
 }
 
 /** What is bounded in other ways: see RATE_RULES. */

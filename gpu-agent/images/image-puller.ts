@@ -10,6 +10,7 @@ import { PrepareError } from './prepare-error.ts';
 import type { ImageCredentials } from './prepare-error.ts';
 import { pullFailure } from './pull-failure.ts';
 import { PullProgress } from './pull-progress.ts';
+import type { RegistryGuard } from './registry-guard.ts';
 
 /** Which image is wanted. */
 export interface WantedImage {
@@ -25,6 +26,7 @@ export interface WantedImage {
 /** What a puller works with. */
 export interface PullerOptions {
   store: ImageStore;
+  guard: RegistryGuard;
   /** Processor of the engine, for instance `amd64`. */
   architecture: string;
   clock: Clock;
@@ -147,8 +149,9 @@ export class ImagePuller {
   }
 
   async #tryPull(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<StoredImage> {
-    const { store, architecture, clock, random, pause = PAUSE, triesMax = TRIES_MAX } = this.#options;
+    const { store, guard, architecture, clock, random, pause = PAUSE, triesMax = TRIES_MAX } = this.#options;
     const { signal } = shared.abort;
+    await guard.check(wanted.name, name.registry);
     const failureOf = (error: unknown): ReturnType<typeof pullFailure> => pullFailure({
       name: wanted.name, registry: name.registry, words: (error as Error).message, credentials: wanted.credentials,
     });

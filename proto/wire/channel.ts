@@ -50,9 +50,15 @@ export type ServedService = readonly [definition: ServiceDefinition, handlers: U
  */
 const RESETS = { streamResetBurst: 20_000, streamResetRate: 2_000 };
 
+/**
+ * Calls that one connection may have open: whoever connects can open them, before any key is looked at. Clients of ours wait for a free one; a facade's many
+ * calls share few of them (Pipeline), and an edge opens a further connection.
+ */
+export const CONNECTION_STREAMS_MAX = 2_048;
+
 /** Makes a server, which does not listen yet. */
 export function openServer(services: readonly ServedService[], interceptors: ServerInterceptor[] = []): Server {
-  const server = new Server({ ...CHANNEL_OPTIONS, interceptors });
+  const server = new Server({ ...CHANNEL_OPTIONS, 'grpc.max_concurrent_streams': CONNECTION_STREAMS_MAX, interceptors });
   // grpc-js hands no such option through; what it opens each listener with is its own.
   Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, RESETS);
   for (const [definition, handlers] of services) server.addService(definition, handlers);

@@ -7,6 +7,7 @@ import { Child } from './child.ts';
 import { measureContainers } from './containers.ts';
 import { measureCosts } from './costs.ts';
 import { startDatabase } from './database.ts';
+import { measureFloods } from './floods.ts';
 import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
 import { busyText, machineText, markdownTable, reached, table } from './figure.ts';
@@ -50,6 +51,7 @@ async function measureAll(bench: Bench, parts: readonly Part[]): Promise<{ figur
   if (wants('long-queue')) figures.push(...await measureLongQueue(bench));
   if (wants('reading')) figures.push(...await measureReading(bench));
   if (wants('neighbours')) figures.push(...await measureNeighbours(bench));
+  if (wants('floods')) figures.push(...await measureFloods(bench));
   if (wants('sizes')) figures.push(...await measureSizes(bench));
   if (wants('costs')) figures.push(...await measureCosts(bench));
   if (wants('replicas')) figures.push(...await measureReplicas(bench));

@@ -6,7 +6,7 @@ import { ROOT } from './child.ts';
 /** Parts of the bench, in the order in which they run. */
 export const PARTS = [
   'ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables', 'python', 'long-queue',
-  'reading', 'neighbours', 'sizes', 'traces', 'costs', 'replicas', 'steady',
+  'reading', 'neighbours', 'floods', 'sizes', 'traces', 'costs', 'replicas', 'steady',
 ] as const;
 export type Part = (typeof PARTS)[number];
 /** The scenarios of the race by their numbers. */

@@ -44,8 +44,10 @@ export interface Stack {
   env: Record<string, string>;
   /** Flags of Node for a program under test. */
   flags(program: string): string[];
-  /** Creates an endpoint that keeps at least `workers` workers. Answers its id. */
-  createEndpoint(workers: number, command: string[]): Promise<string>;
+  /** Creates an endpoint that keeps at least `workers` workers, of the account of this key, default the first. Answers its id. */
+  createEndpoint(workers: number, command: string[], ownerKey?: string): Promise<string>;
+  /** A key of an account of its own. */
+  newAccountKey(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -95,26 +97,28 @@ export async function startStack(
     stops.push(async () => clients.close());
     const sql = postgres(databaseUrl, { max: 1 });
     stops.push(() => sql.end());
-    const { accountId } = await call(clients.access, 'createAccount', { name: 'bench' }, rootKey);
+    const newAccount = async (): Promise<string> => (
+      (await call(clients.access, 'createAccount', { name: `bench-${randomBytes(4).toString('hex')}` }, rootKey)).accountId
+    );
     const newKey = async (scope: KeyScope): Promise<string> => {
       // Keys of machines belong to no account.
-      const owner = scope === KeyScope.AGENT ? '' : accountId;
+      const owner = scope === KeyScope.AGENT ? '' : await newAccount();
       const request = { name: 'bench', scope, endpointIds: [], accountId: owner, permissions: undefined };
       return (await call(clients.keys, 'createKey', request, rootKey)).secret;
     };
     const key = await newKey(KeyScope.ALL);
-    const createEndpoint = async (workers: number, command: string[]): Promise<string> => {
+    const createEndpoint = async (workers: number, command: string[], ownerKey = key): Promise<string> => {
       const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, startCommand: command, serverless: true });
-      const made = await call(clients.templates, 'createTemplate', { template }, key);
+      const made = await call(clients.templates, 'createTemplate', { template }, ownerKey);
       const endpoint = Endpoint.fromPartial({ name: template.name, templateId: made.template!.id, workersMin: workers });
-      return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key)).endpoint!.id;
+      return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, ownerKey)).endpoint!.id;
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
     const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);
     const children = { core, facade };
     return {
       url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, replicas, children, clients, sql, root, env, flags,
-      createEndpoint, stop,
+      createEndpoint, newAccountKey: () => newKey(KeyScope.ALL), stop,
     };
   } catch (error) {
     await stop();

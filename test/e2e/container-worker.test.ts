@@ -26,9 +26,13 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     images[version] = version === 'new' ? await registry.push(local, 'lab/worker:1') : local;
   }
   await podman.cli('rmi', 'localhost/worker-new:1');
-  const system = await startSystem(t, { agentEnv: {
-    SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1', SLIPWAY_METRICS_LISTEN: '127.0.0.1:0',
-  } });
+  const system = await startSystem(t, {
+    coreEnv: { SLIPWAY_PRIVATE_REGISTRIES: registry.address },
+    agentEnv: {
+      SLIPWAY_PRIVATE_REGISTRIES: registry.address, SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1',
+      SLIPWAY_METRICS_LISTEN: '127.0.0.1:0',
+    },
+  });
   const pulls = async (result: string): Promise<number> => valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_image_pulls_total', { result });
   const { registryAuth } = await call(system.clients.registryAuths, 'createRegistryAuth', { name: 'lab', ...REGISTRY_USER }, system.key);
 

@@ -6,6 +6,7 @@ import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
 import { NO_LIMITS } from '../../gpu-agent/executors/executor.ts';
 import { ImagePuller } from '../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../gpu-agent/images/image-store.ts';
+import { RegistryGuard } from '../../gpu-agent/images/registry-guard.ts';
 import { containerCases } from '../gpu-agent/executors/container/container-cases.ts';
 import { networkCases } from '../gpu-agent/executors/container/network-cases.ts';
 import { volumeCases } from '../gpu-agent/executors/container/volume-cases.ts';
@@ -32,7 +33,8 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
     const name = await registry.push(BASE_IMAGE, 'lab/base:1');
     const engine = await askEngine(docker.socket, systemClock);
     const puller = new ImagePuller({
-      store: new ImageStore(engine.docker), architecture: engine.facts.architecture, clock: systemClock, random: systemRandom, triesMax: 1,
+      store: new ImageStore(engine.docker), guard: new RegistryGuard([registry.address]), architecture: engine.facts.architecture,
+      clock: systemClock, random: systemRandom, triesMax: 1,
     });
     const lines: string[] = [];
     const settled: string[] = [];

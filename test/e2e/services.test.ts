@@ -75,7 +75,7 @@ t.test('a process that is stopped while it starts ends, and is not started again
   const random = seededRandom();
   const logger = createLogger('test', 'silent');
   const config = readCoreConfig({
-    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: 'root'.repeat(6), SLIPWAY_SECRET_KEY: '00'.repeat(32),
+    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: 'root_0123456789abcdef', SLIPWAY_SECRET_KEY: '00'.repeat(32),
   });
   for (let round = 0; round < 8; round += 1) {
     const core = buildCore(config, { logger });

@@ -2,11 +2,13 @@
 import type Docker from 'dockerode';
 import type { Clock, Random } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
+import type { PrivateRegistries } from '../../../core/runtime/private-registries.ts';
 import { retry } from '../../../core/runtime/retry.ts';
 import { ImagePuller } from '../../images/image-puller.ts';
 import type { OnPull } from '../../images/image-puller.ts';
 import { ImageStore } from '../../images/image-store.ts';
 import type { StoredImage } from '../../images/image-store.ts';
+import { RegistryGuard } from '../../images/registry-guard.ts';
 import { PrepareError } from '../executor.ts';
 import type { Executor, ImageRequest, Launch, RunningUnit } from '../executor.ts';
 import { LOG_LABEL, MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
@@ -25,6 +27,8 @@ export interface ContainerExecutorOptions {
   machineId: string;
   /** Vendor and class of the machine's CDI devices; default `nvidia.com/gpu`. */
   cdiKind?: string;
+  /** Registries at private addresses that may be asked; default none. */
+  privateRegistries?: PrivateRegistries;
   /** Told which image a unit is about to run. */
   onImage?(image: StoredImage): Promise<void>;
   /** Default: nobody counts. */
@@ -187,9 +191,10 @@ export class ContainerExecutor implements Executor {
   }
 
   #pullerOf({ docker, facts }: Engine): ImagePuller {
-    const { clock, random, onPull, makeRoom } = this.#options;
+    const { clock, random, onPull, makeRoom, privateRegistries = false } = this.#options;
     if (this.#puller?.socket !== facts.socket) {
-      const puller = new ImagePuller({ store: new ImageStore(docker), architecture: facts.architecture, clock, random, onPull, makeRoom });
+      const guard = new RegistryGuard(privateRegistries);
+      const puller = new ImagePuller({ store: new ImageStore(docker), guard, architecture: facts.architecture, clock, random, onPull, makeRoom });
       this.#puller = { socket: facts.socket, puller };
     }
     return this.#puller.puller;

@@ -1,6 +1,7 @@
 /** Webhook addresses: which are taken, which are private however they are written. */
 import t from 'tap';
-import { checkWebhookUrl, isPrivateAddress } from '../../../core/domain/webhook-url.ts';
+import { checkWebhookUrl } from '../../../core/domain/webhook-url.ts';
+import { isPrivateAddress } from '../../../core/runtime/private-address.ts';
 
 t.test('taken, in normal form', async (t) => {
   t.equal(checkWebhookUrl('https://example.com/a b?c=ü', false), 'https://example.com/a%20b?c=%C3%BC');

@@ -206,8 +206,10 @@ t.test('a receiver that does not answer holds up neither other endpoints nor oth
     SELECT ${endpointId}, 'job', ${url}, '{}' FROM generate_series(1, ${count}::int)`;
   // Four endpoints of one account, enough for all calls at once that there may be.
   for (let i = 0; i < 4; i += 1) await order(await engines.endpoint(), silent, 3_000);
-  await sql`INSERT INTO account (id, name) VALUES ('another', 'another')`;
-  await sql`INSERT INTO template (id, account_id, name) VALUES ('others', 'another', 'others')`;
+  // And of a second account: together they would have all of them, with half for each.
+  await sql`INSERT INTO account (id, name) VALUES ('another', 'another'), ('second', 'second')`;
+  await sql`INSERT INTO template (id, account_id, name) VALUES ('others', 'another', 'others'), ('seconds', 'second', 'seconds')`;
+  for (let i = 0; i < 2; i += 1) await order(await engines.endpoint({ account_id: 'second', template_id: 'seconds' }), silent, 3_000);
   await order(await engines.endpoint({ account_id: 'another', template_id: 'others' }), `${host}/others`, 3);
   const slow = deliverer(t);
   await slow.start();

@@ -2,16 +2,27 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
 import { FACADE_REQUESTS_MAX } from '../../../proto/wire/limits.ts';
 import { RequestLimit } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { RateLimit } from '../../../facades/plugins/rate-limit.ts';
 import type { RefusalListeners } from '../../../facades/plugins/rate-limit.ts';
 import { RATE_RULES } from '../../../facades/plugins/rate-limit-rules.ts';
 
+/** Waits are over at once: how long refusals and turns last is tested elsewhere. */
+const quick: Clock = {
+  ...systemClock,
+  after: (_, fn) => {
+    const soon = setImmediate(fn);
+    return { cancel: () => clearImmediate(soon) };
+  },
+};
+
 t.test('an account with many endpoints leaves the others calls to core, and gets its own back', async (t) => {
   const told: string[] = [];
   const teller: RefusalListeners['teller'] = { add: ({ accountId, endpointId }, { limit: by, most }) => told.push(`${accountId} ${endpointId} ${by} ${most}`) };
-  const limit = new RateLimit({ rate: 100, concurrency: 20 }, { teller });
+  const limit = new RateLimit({ rate: 100, concurrency: 20 }, quick, { teller });
   const open: EventEmitter[] = [];
   const ask = async (accountId: string, endpointId: string): Promise<void> => {
     const raw = new EventEmitter();

@@ -5,6 +5,7 @@ import { askEngine } from '../../../gpu-agent/executors/container/engine.ts';
 import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
 import type { WantedImage } from '../../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
+import { RegistryGuard } from '../../../gpu-agent/images/registry-guard.ts';
 import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/podman.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/registry.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -16,8 +17,9 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   const registry = await startRegistry(podman);
   const { docker, facts } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
+  const guard = new RegistryGuard([registry.address]);
   const pullerOf = (architecture = facts.architecture): ImagePuller =>
-    new ImagePuller({ store, architecture, clock: systemClock, random: systemRandom, pause: { firstMs: 50, maxMs: 100 }, triesMax: 3 });
+    new ImagePuller({ store, guard, architecture, clock: systemClock, random: systemRandom, pause: { firstMs: 50, maxMs: 100 }, triesMax: 3 });
   const puller = pullerOf();
   const never = new AbortController().signal;
   const wanted = (name: string, more: Partial<WantedImage> = {}): WantedImage =>
@@ -71,12 +73,27 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
       { failure: 'WRONG_PLATFORM', message: /is for amd64, but this machine is arm64/ });
   });
 
+  await t.test('a registry at a private address that the operator did not name: one text, whatever is there', async (t) => {
+    const strict = new ImagePuller({ store, guard: new RegistryGuard(false), architecture: '', clock: systemClock, random: systemRandom });
+    const texts = await Promise.all([registry.address, '127.0.0.1:1', '169.254.169.254'].map(async (host) => {
+      const error = await strict.prepare(wanted(`${host}/lab/worker:1`), () => undefined, never).catch((refusal: Error & { failure: string }) => refusal);
+      t.match(error, { failure: 'REFUSED' });
+      return (error as Error).message.replace(host, 'HOST');
+    }));
+    t.equal(new Set(texts).size, 1, texts[0]!);
+  });
+
   await t.test('a disk that has no room for it', async (t) => {
     const small = await askEngine(await podman.smallDisk(24), systemClock);
     const [full, lines] = [new ImageStore(small.docker), [] as string[]];
+<<<<<<< HEAD
     const refusal = { failure: 'NO_SPACE', message: /no room for .*lab\/worker:1, and no image there is unneeded: free some/ };
     await t.rejects(new ImagePuller({ store: full, architecture: '', clock: systemClock, random: systemRandom })
       .prepare(wanted(name), (line) => lines.push(line), never), refusal);
+=======
+    await t.rejects(new ImagePuller({ store: full, guard, architecture: '', clock: systemClock, random: systemRandom })
+      .prepare(wanted(name), (line) => lines.push(line), never), { failure: 'NO_SPACE', message: /no room for .*lab\/worker:1: free some/ });
+>>>>>>> 7cf32ba8 (Fairness, registries, gRPC streams, webhooks: bounds for each account)
     t.notMatch(lines.join('\n'), 'trying again');
     t.same(await full.list(), [], 'what had come of it is gone');
   });
@@ -94,7 +111,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     await waitFor('a failed try', () => lines.some((line) => /cannot be reached for .*connection refused; trying again/.test(line)));
     await registry.start();
     t.ok((await pull).id);
-    await t.rejects(new ImagePuller({ store, architecture: '', clock: systemClock, random: systemRandom, triesMax: 1 })
+    await t.rejects(new ImagePuller({ store, guard: new RegistryGuard(true), architecture: '', clock: systemClock, random: systemRandom, triesMax: 1 })
       .prepare(wanted('127.0.0.1:1/lab/away:1'), () => undefined, never), { failure: 'UNREACHABLE', message: /cannot be reached/ });
   });
 
@@ -106,7 +123,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     const counted = new ImageStore(docker);
     const pull = counted.pull.bind(counted);
     counted.pull = (image, ...rest) => { if (image.digest === '') pulls.push(image.repository); return pull(image, ...rest); };
-    const shared = new ImagePuller({ store: counted, architecture: facts.architecture, clock: systemClock, random: systemRandom });
+    const shared = new ImagePuller({ store: counted, guard, architecture: facts.architecture, clock: systemClock, random: systemRandom });
     const one = shared.prepare(wanted(name), () => undefined, leaving.signal);
     const two = shared.prepare(wanted(name), (line) => asked.push(line), never);
     leaving.abort(new Error('not wanted any more'));

@@ -3,9 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { ask } from './api.ts';
 import { DialogButton, DialogForm } from './dialog.tsx';
 
-/** The button with its question. `list`: what REST lists it under; `shown`: the console's list of it; `before`: what must be done first. */
-export function Remove({ id, name, list, shown = list, before, onDone }: {
-  id: string; name: string; list: string; shown?: string; before?: () => Promise<unknown>; onDone?: () => void;
+/** The button with its question. `list`: what REST lists it under; `shown`: the console's list of it; `before`: what must be done first; `note`: what stays. */
+export function Remove({ id, name, list, shown = list, note, before, onDone }: {
+  id: string; name: string; list: string; shown?: string; note?: string | undefined; before?: () => Promise<unknown>; onDone?: () => void;
 }) {
   const queries = useQueryClient();
   return (
@@ -21,6 +21,7 @@ export function Remove({ id, name, list, shown = list, before, onDone }: {
         return (
           <DialogForm title={`Delete ${name}?`} action="Delete it" danger onSubmit={remove} onClose={close}>
             <p className="body">Nothing brings <strong>{name}</strong> (<code>{id}</code>) back.</p>
+            {note && <p className="body">{note}</p>}
           </DialogForm>
         );
       }}

@@ -25,6 +25,8 @@ import { count } from '../words.ts';
 import { KINDS } from './list-kinds.ts';
 import type { Kind } from './list-kinds.ts';
 
+const VOLUME_STAYS = 'Its files stay on the disks of machines until the operator removes them: empty it first if nobody shall read them there.';
+
 /** The page. */
 export default function ListPage({ kind }: { kind: string }) {
   const known = KINDS[kind];
@@ -128,7 +130,10 @@ function Act({ form, row, path }: { form: Kind['form']; row: Row; path: string }
       </>
     );
     case 'template': case 'volume': return (
-      <><Change kind={form} id={id} name={name} shown={path} /><Remove id={id} name={name} list={FORMS[form].path} shown={path} /></>
+      <>
+        <Change kind={form} id={id} name={name} shown={path} />
+        <Remove id={id} name={name} list={FORMS[form].path} shown={path} note={form === 'volume' ? VOLUME_STAYS : undefined} />
+      </>
     );
     case undefined: return null;
     default: return <Remove id={id} name={name} list={FORMS[form].path} shown={path} />;

@@ -1,0 +1,75 @@
+/**
+ * Shares a facade, and the core behind it, between accounts while several use it: then few requests of one account are under way at a time, the others of
+ * it wait unread, and waiting ones are served round-robin by account. An account that is alone is not bounded here.
+ */
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** An account that asked for something this long ago still counts as one that uses the facade, in milliseconds. */
+const USED_MS = 2_000;
+/** Weight of what is under way, of one account and in all. */
+export const TURN_WEIGHT_MAX = 8;
+const ALL_WEIGHT_MAX = 64;
+/** A request that waits for something else than the facade, a job for instance, has its turn for this long at most, in milliseconds. */
+const WAITER_MS = 250;
+
+/** A request that is to have a turn. */
+export interface TurnRequest {
+  accountId: string;
+  /** 1: as cheap as a status. At most TURN_WEIGHT_MAX. */
+  weight: number;
+  /** Most of the time it takes is no work. */
+  waits: boolean;
+}
+
+interface Use {
+  accountId: string;
+  atMs: number;
+}
+
+export class FairTurns {
+  readonly #clock: Clock;
+  readonly #turns = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: TURN_WEIGHT_MAX });
+  /** Who used the facade last, and who before that was somebody else. */
+  #last: Use | undefined;
+  #other: Use | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Requests that wait for their turn. */
+  get waiting(): number {
+    return this.#turns.fill.waiting ?? 0;
+  }
+
+  /** Begins a request, which ends with its response. Undefined: it goes on at once, as a rule; else when the promise resolves. */
+  enter({ accountId, weight, waits }: TurnRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
+    if (!this.#isShared(accountId)) return undefined;
+    let begun = false;
+    let begin: () => void = () => { begun = true; };
+    const place = this.#turns.acquire(accountId, Math.min(weight, TURN_WEIGHT_MAX), () => {
+      begin();
+      if (waits) this.#clock.after(WAITER_MS, () => place.release());
+    });
+    if (raw.closed) place.release();
+    else raw.once('close', () => place.release());
+    if (begun) return undefined;
+    return new Promise((resolve, reject) => {
+      begin = resolve;
+      const gone = (): void => reject(new CoreError('UNAVAILABLE', 'The client has gone.'));
+      if (raw.closed) gone();
+      else raw.once('close', gone);
+    });
+  }
+
+  /** Whether somebody else uses the facade as well. */
+  #isShared(accountId: string): boolean {
+    const now = this.#clock.monotonicMs();
+    if (this.#last && this.#last.accountId !== accountId) this.#other = this.#last;
+    this.#last = { accountId, atMs: now };
+    return this.#other !== undefined && this.#other.accountId !== accountId && now - this.#other.atMs < USED_MS;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Makes refusals of one who does not heed them cheap: after some in a window each further one is answered late, so that a connection is good for few of
+ * them, and when too many wait so, the connection is closed with the answer.
+ */
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../../core/runtime/clock.ts';
+
+const WINDOW_MS = 10_000;
+/** Refusals of one in a window that are answered at once, as those are who come again when they were told to. */
+const AT_ONCE_MAX = 50;
+const DELAY_MS = 1_000;
+/** Refusals that wait, of one and in all. */
+const OF_ONE_MAX = 200;
+const WAITING_MAX = 5_000;
+/** Who is refused in a window, each counted alone; all further ones count as one. */
+const KNOWN_MAX = 10_000;
+const OTHERS = '';
+
+interface Refused {
+  count: number;
+  waiting: number;
+}
+
+export class RefusalDelay {
+  readonly #clock: Clock;
+  readonly #refused = new Map<string, Refused>();
+  #windowEndMs = 0;
+  #waiting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Waits for as long as a refusal of `who`, an account or an address, is to wait. False: its connection is to be closed. */
+  async wait(who: string, { raw }: Pick<FastifyReply, 'raw'>): Promise<boolean> {
+    const refused = this.#of(who);
+    refused.count += 1;
+    if (refused.count <= AT_ONCE_MAX) return true;
+    if (refused.waiting >= OF_ONE_MAX || this.#waiting >= WAITING_MAX) return false;
+    refused.waiting += 1;
+    this.#waiting += 1;
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(DELAY_MS, resolve);
+      raw.once('close', () => {
+        timer.cancel();
+        resolve();
+      });
+      if (raw.closed) resolve();
+    });
+    refused.waiting -= 1;
+    this.#waiting -= 1;
+    return true;
+  }
+
+  #of(who: string): Refused {
+    const now = this.#clock.monotonicMs();
+    if (now >= this.#windowEndMs) {
+      this.#windowEndMs = now + WINDOW_MS;
+      // Who has refusals waiting stays known by them.
+      for (const [name, refused] of this.#refused) {
+        refused.count = 0;
+        if (refused.waiting === 0) this.#refused.delete(name);
+      }
+    }
+    const name = this.#refused.has(who) || this.#refused.size < KNOWN_MAX ? who : OTHERS;
+    const known = this.#refused.get(name) ?? { count: 0, waiting: 0 };
+    this.#refused.set(name, known);
+    return known;
+  }
+}

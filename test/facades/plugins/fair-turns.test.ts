@@ -1,0 +1,82 @@
+/** Requests of accounts that use a facade at the same time: few of each under way, round-robin, and no bound for one that is alone. */
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import t from 'tap';
+import { FairTurns } from '../../../facades/plugins/fair-turns.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+
+/** A response that can end. */
+class Response extends EventEmitter {
+  closed = false;
+
+  end(): void {
+    this.closed = true;
+    this.emit('close');
+  }
+}
+
+function facade() {
+  const clock = new ManualClock();
+  const turns = new FairTurns(clock);
+  const begun: string[] = [];
+  const open = new Map<string, Response>();
+  const ask = async (name: string, { weight = 1, waits = false } = {}): Promise<void> => {
+    const response = new Response();
+    response.setMaxListeners(0);
+    open.set(name, response);
+    await turns.enter({ accountId: name[0]!, weight, waits }, { raw: response as unknown as ServerResponse });
+    begun.push(name);
+  };
+  const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+  const end = async (...names: string[]): Promise<void> => {
+    for (const name of names) open.get(name)!.end();
+    await settled();
+  };
+  return { clock, turns, begun, ask, end, settled };
+}
+
+t.test('alone an account has as many as it likes', async (t) => {
+  const { begun, ask } = facade();
+  for (let i = 0; i < 500; i += 1) await ask(`a${i}`);
+  t.equal(begun.length, 500);
+});
+
+t.test('beside others it has few at a time, and who comes last waits for one of each', async (t) => {
+  const { clock, turns, begun, ask, end, settled } = facade();
+  await ask('b0');
+  for (let i = 0; i < 100; i += 1) void ask(`a${i}`);
+  await settled();
+  t.equal(begun.length, 1 + 8);
+  await ask('b1');
+  t.equal(begun.at(-1), 'b1', 'the other does not wait');
+  t.equal(turns.waiting, 92);
+  await end('a0', 'a1');
+  t.same(begun.slice(-2), ['a8', 'a9'], 'in the order in which they came');
+  await end('b0', 'b1');
+  clock.pass(3_000);
+  await ask('a of later');
+  t.equal(begun.at(-1), 'a of later', 'alone again');
+});
+
+t.test('what is heavy leaves room for less of the same account, and what waits for a job gives its turn back', async (t) => {
+  const { clock, begun, ask, settled } = facade();
+  await ask('b');
+  for (let i = 0; i < 5; i += 1) void ask(`a${i}`, { weight: Infinity });
+  for (let i = 0; i < 20; i += 1) void ask(`c${i}`, { waits: true });
+  await settled();
+  t.same(begun.filter((name) => name[0] === 'a'), ['a0']);
+  t.equal(begun.filter((name) => name[0] === 'c').length, 8);
+  clock.pass(250);
+  await settled();
+  t.equal(begun.filter((name) => name[0] === 'c').length, 16);
+});
+
+t.test('who leaves while it waits gives nothing to do and takes no room', async (t) => {
+  const { turns, ask, end, settled } = facade();
+  await ask('b');
+  const asked = Array.from({ length: 20 }, (_, i) => ask(`a${i}`).then(() => 'begun', (error: Error) => error.message));
+  await settled();
+  await end(...Array.from({ length: 12 }, (_, i) => `a${i + 8}`));
+  t.equal(turns.waiting, 0);
+  t.same((await Promise.all(asked)).slice(8), Array.from({ length: 12 }, () => 'The client has gone.'));
+});

@@ -1,0 +1,15 @@
+/** How many calls one connection may have open at core: they are opened before any key is looked at. */
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import t from 'tap';
+import { CONNECTION_STREAMS_MAX, openServer, systemTransport } from '../../proto/wire/channel.ts';
+
+t.test('a connection is told how many calls it may have open', async (t) => {
+  const server = openServer([]);
+  const port = await systemTransport.listen(server, '127.0.0.1:0');
+  t.teardown(() => server.forceShutdown());
+  const session = connect(`http://127.0.0.1:${port}`);
+  t.teardown(() => session.destroy());
+  const [settings] = await once(session, 'remoteSettings') as [{ maxConcurrentStreams: number }];
+  t.equal(settings.maxConcurrentStreams, CONNECTION_STREAMS_MAX);
+});
