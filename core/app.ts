@@ -60,6 +60,7 @@ import { templateHandlers } from './rpc/template-handlers.ts';
 import { usageHandlers } from './rpc/usage-handlers.ts';
 import { volumeHandlers } from './rpc/volume-handlers.ts';
 import { systemClock, systemRandom } from './runtime/clock.ts';
+import { mayAskByName } from './runtime/private-registries.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { Metrics } from './runtime/metrics.ts';
@@ -119,7 +120,8 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   });
   const refusals = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);
   const context: EndpointContext = {
-    ...stores, refusals, sealer, random, cannotRun, privateRegistries: config.privateRegistries, whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
+    ...stores, refusals, sealer, random, cannotRun, mayAsk: mayAskByName(config.privateRegistries),
+    whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => {
       events.emit('desired', machineIds);
       // A pod that goes leaves what it had.

@@ -1,6 +1,4 @@
 /** Names of container images, as engines and registries take them: `[host[:port]/]path[:tag][@digest]`. */
-import { isPrivateByName, mayBePrivate } from '../runtime/private-registries.ts';
-import type { PrivateRegistries } from '../runtime/private-registries.ts';
 import { invalid } from './fields.ts';
 
 /** Longest name in characters; agents report no longer one either. */
@@ -22,11 +20,13 @@ export function checkImageName(field: string, name: string): void {
   }
 }
 
-/** INVALID_REQUEST: the image is of a registry that has a private address by its name alone. What a name resolves to is the agent's to judge. */
-export function checkRegistry(field: string, name: string, rule: PrivateRegistries): void {
+/** Whether images may be of a registry, `host` or `host:port`, by its name alone. */
+export type MayAsk = (registry: string) => boolean;
+
+/** INVALID_REQUEST: the image is of a registry that has a private address by its name. What a name resolves to is the agent's to judge. */
+export function checkRegistry(field: string, name: string, mayAsk: MayAsk): void {
   const registry = name.includes('/') ? name.split('/')[0]! : '';
-  // Without a port that is what was built on a machine.
-  const isHost = /[.:]/.test(registry);
-  if (!isHost || mayBePrivate(rule, registry) || !isPrivateByName(registry)) return;
+  // Without a port or a dot that is no host, or what was built on a machine.
+  if (!/[.:]/.test(registry) || mayAsk(registry)) return;
   throw invalid(`${field} is of a registry at a private address (${registry}); the operator can allow it with SLIPWAY_PRIVATE_REGISTRIES`);
 }

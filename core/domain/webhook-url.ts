@@ -1,5 +1,4 @@
 /** Which webhook addresses are allowed. Names are judged again after they were resolved, at the moment of the call. */
-import { isPrivateHost } from '../runtime/private-address.ts';
 import { DomainError } from './errors.ts';
 
 /** Longest address in characters. */
@@ -14,13 +13,16 @@ export function mayCallPrivate(rule: PrivateWebhooks, account: { id: string; nam
   return account !== undefined && (rule.includes(account.id) || rule.includes(account.name));
 }
 
-/** Checks an address and returns it in normal form. INVALID_WEBHOOK: not http(s), too long, or private while that is not allowed. */
-export function checkWebhookUrl(text: string, allowPrivate: boolean): string {
+/**
+ * Checks an address and returns it in normal form. `isPrivate`: whether a host is so by itself, where that is not allowed. INVALID_WEBHOOK: not http(s), too
+ * long, or private.
+ */
+export function checkWebhookUrl(text: string, allowPrivate: boolean, isPrivate: (host: string) => boolean): string {
   if (text.length > WEBHOOK_URL_LENGTH_MAX) throw refusal(`is longer than ${WEBHOOK_URL_LENGTH_MAX} characters`);
   if (!URL.canParse(text)) throw refusal('is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refusal('must start with http:// or https://');
-  if (!allowPrivate && isPrivateHost(url.hostname)) {
+  if (!allowPrivate && isPrivate(url.hostname)) {
     throw refusal(`points to a private address (${url.hostname}); the operator can allow this account to with SLIPWAY_WEBHOOK_ALLOW_PRIVATE`);
   }
   return url.href;

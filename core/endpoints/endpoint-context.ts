@@ -1,8 +1,8 @@
 /** What the use cases of endpoints, templates and machines work with. */
 import type { EndpointSettings } from '../domain/endpoint.ts';
+import type { MayAsk } from '../domain/image-name.ts';
 import type { WhatIf } from '../domain/what-if.ts';
 import type { Random } from '../runtime/clock.ts';
-import type { PrivateRegistries } from '../runtime/private-registries.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
@@ -15,8 +15,8 @@ export interface EndpointContext extends Pick<Stores, OwnStores> {
   cannotRun: CannotRun;
   refusals: ExplainContext['refusals'];
   whatIfs: { answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> };
-  /** Registries of images that may be at private addresses. */
-  privateRegistries: PrivateRegistries;
+  /** Registries that images may be of. */
+  mayAsk: MayAsk;
   random: Random;
   /** Deletes all jobs of an endpoint. */
   deleteJobs(endpointId: string): Promise<number>;

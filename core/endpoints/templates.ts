@@ -17,10 +17,10 @@ export const TEMPLATE_ID_LENGTH = 10;
  * are unknown.
  */
 export async function createTemplate(
-  { templates, privateRegistries, random }: Pick<EndpointContext, 'templates' | 'privateRegistries' | 'random'>, actor: Actor, settings: TemplateSettings,
+  { templates, mayAsk, random }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>, actor: Actor, settings: TemplateSettings,
 ): Promise<Template> {
   checkTemplate(settings);
-  checkRegistry('image_name', settings.imageName, privateRegistries);
+  checkRegistry('image_name', settings.imageName, mayAsk);
   const made = await templates.create(random.id(TEMPLATE_ID_LENGTH), actor, settings);
   if (!made) throw nameTaken(settings.name);
   return made;
@@ -53,10 +53,10 @@ export function templateNotFound(id: string): DomainError {
  * INVALID_REQUEST: the result would be out of range, a field is fixed, or the credentials are unknown.
  */
 export async function updateTemplate(
-  { templates, privateRegistries, onChanged }: Pick<EndpointContext, 'templates' | 'privateRegistries' | 'onChanged'>, actor: Actor, id: string,
+  { templates, mayAsk, onChanged }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'onChanged'>, actor: Actor, id: string,
   change: Partial<TemplateSettings>,
 ): Promise<Template> {
-  if (change.imageName !== undefined) checkRegistry('image_name', change.imageName, privateRegistries);
+  if (change.imageName !== undefined) checkRegistry('image_name', change.imageName, mayAsk);
   const updated = await templates.update(id, actor, Object.keys(change).map(snake), (current) => {
     checkFixed<TemplateSettings>(current, change, ['category', 'serverless']);
     const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, boundEndpointId: _bound, ...settings } = { ...current, ...change };

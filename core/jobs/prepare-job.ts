@@ -12,6 +12,7 @@ import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import { orderedUuid } from '../runtime/ordered-uuid.ts';
 import { scanJson } from '../runtime/json-scan.ts';
+import { isPrivateHost } from '../runtime/private-address.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Work } from '../runtime/sliced-work.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
@@ -63,7 +64,7 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
     retentionMs: retentionMs(kind, submission.waitMs),
     input,
     webhookSealed: submission.webhook === '' ? undefined
-      : options.sealer.seal(Buffer.from(checkWebhookUrl(submission.webhook, allowPrivate)), webhookIdentity(endpointId, id)),
+      : options.sealer.seal(Buffer.from(checkWebhookUrl(submission.webhook, allowPrivate, isPrivateHost)), webhookIdentity(endpointId, id)),
     s3ConfigSealed: s3Config && options.sealer.seal(s3Config, s3ConfigIdentity(endpointId, id)),
     traceparent: submission.traceparent,
   };

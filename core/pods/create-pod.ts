@@ -20,7 +20,7 @@ export async function createPod(context: PodContext, actor: Actor, request: PodR
   const template = request.templateId === '' ? undefined : await templates.usable(request.templateId, accountId);
   if (request.templateId !== '' && !template) throw unknownTemplate(request.templateId);
   const settings = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
-  checkRegistry('image_name', settings.imageName, context.privateRegistries);
+  checkRegistry('image_name', settings.imageName, context.mayAsk);
   const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) => placePod(settings, machines, places, quota));
   onDesired([made.machineId]);

@@ -17,9 +17,9 @@ export type PodUpdate = Partial<PodSettings>;
  * given an image, or loses it, and its machine runs no such thing.
  */
 export async function updatePod(
-  context: PodChanges & Pick<PodContext, 'privateRegistries'>, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
+  context: PodChanges & Pick<PodContext, 'mayAsk'>, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
 ): Promise<PodView> {
-  if (update.imageName !== undefined) checkRegistry('image_name', update.imageName, context.privateRegistries);
+  if (update.imageName !== undefined) checkRegistry('image_name', update.imageName, context.mayAsk);
   const reported = await context.machines.reportedTypes(update.gpuIds ?? []);
   const machines = update.imageName === undefined ? [] : await context.machines.view();
   return changePod(context, actor, id, (pod) => {

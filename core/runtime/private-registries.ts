@@ -20,3 +20,8 @@ export function isPrivateByName(registry: string): boolean {
 export function hostOf(registry: string): string {
   return registry.toLowerCase().replace(/:\d+$/, '');
 }
+
+/** Whether images may be of a registry by its name alone. */
+export function mayAskByName(rule: PrivateRegistries): (registry: string) => boolean {
+  return (registry) => mayBePrivate(rule, registry) || !isPrivateByName(registry);
+}

@@ -111,7 +111,8 @@ export async function startStack(
       const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, startCommand: command, serverless: true });
       const made = await call(clients.templates, 'createTemplate', { template }, ownerKey);
       const endpoint = Endpoint.fromPartial({ name: template.name, templateId: made.template!.id, workersMin: workers });
-      return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, ownerKey)).endpoint!.id;
+      const asked = { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined };
+      return (await call(clients.endpoints, 'createEndpoint', asked, ownerKey)).endpoint!.id;
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
     const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);

@@ -1,18 +1,20 @@
 /** Webhook addresses: which are taken, which are private however they are written. */
 import t from 'tap';
 import { checkWebhookUrl } from '../../../core/domain/webhook-url.ts';
-import { isPrivateAddress } from '../../../core/runtime/private-address.ts';
+import { isPrivateAddress, isPrivateHost } from '../../../core/runtime/private-address.ts';
+
+const check = (text: string, allowPrivate: boolean): string => checkWebhookUrl(text, allowPrivate, isPrivateHost);
 
 t.test('taken, in normal form', async (t) => {
-  t.equal(checkWebhookUrl('https://example.com/a b?c=ü', false), 'https://example.com/a%20b?c=%C3%BC');
-  t.equal(checkWebhookUrl('http://8.8.8.8:8080/', false), 'http://8.8.8.8:8080/');
-  t.equal(checkWebhookUrl('http://127.0.0.1:1/', true), 'http://127.0.0.1:1/', 'private, where that is allowed');
+  t.equal(check('https://example.com/a b?c=ü', false), 'https://example.com/a%20b?c=%C3%BC');
+  t.equal(check('http://8.8.8.8:8080/', false), 'http://8.8.8.8:8080/');
+  t.equal(check('http://127.0.0.1:1/', true), 'http://127.0.0.1:1/', 'private, where that is allowed');
 });
 
 t.test('refused', async (t) => {
   const long = `https://example.com/${'a'.repeat(2_048)}`;
   for (const text of ['', 'x', '/path', 'ftp://example.com/', 'file:///etc/passwd', 'javascript:alert(1)', 'http://', long]) {
-    t.throws(() => checkWebhookUrl(text, true), /webhook/, JSON.stringify(text.slice(0, 40)));
+    t.throws(() => check(text, true), /webhook/, JSON.stringify(text.slice(0, 40)));
   }
 });
 
@@ -22,7 +24,7 @@ t.test('private by its text', async (t) => {
     '224.0.0.1', '255.255.255.255', '198.18.0.1', '[::1]', '[::]', '[fe80::1]', '[fd00::1]', '[::ffff:10.0.0.1]', '[::10.0.0.1]',
     '[64:ff9b::a00:1]', '[2002:a00:1::]', 'localhost', 'LOCALHOST.', 'a.localhost', 'printer.local', 'metadata.google.internal',
   ];
-  for (const host of hosts) t.throws(() => checkWebhookUrl(`http://${host}/`, false), /private/, host);
+  for (const host of hosts) t.throws(() => check(`http://${host}/`, false), /private/, host);
 });
 
 t.test('addresses after a name was resolved', async (t) => {

@@ -8,6 +8,7 @@ import { ImageKeeper } from '../../../gpu-agent/images/image-keeper.ts';
 import type { NamedImage } from '../../../gpu-agent/images/image-keeper.ts';
 import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
+import { RegistryGuard } from '../../../gpu-agent/images/registry-guard.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { podmanSkip, startPodman } from '../../helpers/podman.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/registry.ts';
@@ -40,7 +41,8 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   let wanted: NamedImage[] = [];
   const makeRoom = (bytes: number): Promise<number> => (
     keeper.makeRoom(store, wanted, async () => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes));
-  const puller = new ImagePuller({ store, architecture: facts.architecture, clock: systemClock, random: systemRandom, makeRoom });
+  const guard = new RegistryGuard(true);
+  const puller = new ImagePuller({ guard, store, architecture: facts.architecture, clock: systemClock, random: systemRandom, makeRoom });
   const lines: string[] = [];
   const pull = async (name: string): Promise<void> => {
     const settle = async (digest: string): Promise<string> => digest;
