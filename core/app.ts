@@ -66,6 +66,7 @@ import type { Logger } from './runtime/logger.ts';
 import { Metrics } from './runtime/metrics.ts';
 import { tracingOf } from './runtime/tracing.ts';
 import { MetricsServer } from './runtime/metrics-server.ts';
+import { Steadiness } from './runtime/steadiness.ts';
 import { Sealer } from './runtime/seal.ts';
 import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
@@ -101,8 +102,16 @@ export interface Core {
   readonly services: readonly Service[];
 }
 
+/** What parts ask of the replica as a whole. */
+interface OwnFacts {
+  /** Where other replicas reach it. */
+  replicaAddress(): string;
+  /** For how many milliseconds it has worked without a break. */
+  steadyMs(): number;
+}
+
 /** Everything between the database and the handlers. */
-function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: CoreConfig, seams: Seams, replicaAddress: () => string) {
+function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: CoreConfig, seams: Seams, own: OwnFacts) {
   const { clock, random, logger } = seams;
   const events = new CoreEvents();
   const slots = buildSlots();
@@ -115,7 +124,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const cannotRun = new CannotRun(stores, clock);
   const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, tracing, ...seams, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
-    ...stores, events, duty: duties.of('scaling'), replicaAddress, scaleMeter: meter.scales, onStarts: meter.onStarts, batches: meter.engine.batches, ...seams,
+    ...stores, events, duty: duties.of('scaling'), ...own, scaleMeter: meter.scales, onStarts: meter.onStarts, batches: meter.engine.batches, ...seams,
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const refusals = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);
@@ -206,8 +215,14 @@ export function buildCore(config: CoreConfig, given: CoreSeams): Core {
   const sealer = new Sealer(config.secretKey);
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...seams });
-  const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck: (answers) => health.told(answers) });
-  const parts = buildParts({ ...storage, openChannel }, sealer, config, seams, () => config.advertise || server.address);
+  const steadiness = new Steadiness(seams.clock);
+  const onCheck = (answers: boolean): void => {
+    health.told(answers);
+    steadiness.told(answers);
+  };
+  const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck });
+  const own: OwnFacts = { replicaAddress: () => config.advertise || server.address, steadyMs: () => steadiness.forMs };
+  const parts = buildParts({ ...storage, openChannel }, sealer, config, seams, own);
   const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, seams);
   const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });
   const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;

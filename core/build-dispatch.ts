@@ -45,6 +45,8 @@ export interface DispatchOptions {
   scaleMeter: ScaleMeter;
   /** Workers became ready. Default: nobody counts. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
+  /** For how many milliseconds facades and edges could tell what they have. */
+  steadyMs(): number;
   /** Where other replicas reach this one. */
   replicaAddress(): string;
   clock: Clock;
@@ -72,7 +74,8 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, running, scales, podReports, images, events, duty, openCredentials, scaleMeter, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, running, scales, podReports, images, events, duty, openCredentials, scaleMeter, steadyMs, replicaAddress } = options;
+  const { clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -83,7 +86,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScaleLoop({
     store: scales, scaler: chosenScaler, events, duty, hasWorker: (endpointId) => pool.hasWorker(endpointId),
-    onDesired: (machineIds) => events.emit('desired', machineIds), meter: scaleMeter, ...seams,
+    onDesired: (machineIds) => events.emit('desired', machineIds), meter: scaleMeter, steadyMs, ...seams,
   });
   const onRoom = (machineId: string): void => events.emit('room', [machineId]);
   const reports = new WorkerReports({
@@ -91,7 +94,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     holds: (workerId) => pool.heldBy(workerId).length > 0, onStarts: options.onStarts, ...seams,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
-  const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, ...seams });
+  const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, steadyMs, ...seams });
   const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...seams });
   const pods = new PodReports({ podReports, ...seams });
   const containers = new ContainerReports({ images, ...seams });

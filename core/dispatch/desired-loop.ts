@@ -2,6 +2,7 @@
  * Tells agents which workers and pods their machines should have: the full set, whenever it differs from what was sent last. Woken by changes; every
  * two seconds it compares by itself.
  */
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { DesiredImage, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -29,6 +30,8 @@ export interface DesiredLoopOptions {
   images: DesiredImages;
   events: CoreEvents;
   openCredentials: OpenCredentials;
+  /** For how many milliseconds facades and edges could tell what they have. */
+  steadyMs(): number;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -123,7 +126,9 @@ export class DesiredLoop extends LoopService {
     const [workerRows, podRows, images] = await Promise.all([
       this.#options.workers.desiredOf(machineIds), this.#options.podReports.desiredOf(machineIds), this.#options.images.current(),
     ]);
-    const workers = Map.groupBy(workerRows, (row) => row.machineId);
+    // Before everybody could speak nobody knows that a worker has no client.
+    const mayBeIdle = this.#options.steadyMs() >= LINK_TIMERS.reportsSettleMs;
+    const workers = Map.groupBy(mayBeIdle ? workerRows : workerRows.map((row) => ({ ...row, idle: false })), (row) => row.machineId);
     const pods = Map.groupBy(podRows, (row) => row.machineId);
     const specs = await this.#specsOf(sessions.flatMap((session) => {
       const known = this.#sent.get(session)?.messages;

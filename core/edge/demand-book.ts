@@ -29,6 +29,8 @@ export class DemandBook extends LoopService {
   readonly #options: DemandBookOptions;
   readonly #waiting = new Map<string, Demand>();
   readonly #ended = new Set<string>();
+  /** Reporters that have said all they have, each with the endpoints that it has named since. */
+  readonly #whole = new Map<string, Set<string>>();
   #prunedAtMs = -Infinity;
 
   constructor(options: DemandBookOptions) {
@@ -41,10 +43,19 @@ export class DemandBook extends LoopService {
     const name = `${demand.reporter} ${demand.endpointId}`;
     if (this.#waiting.size >= WAITING_MAX && !this.#waiting.has(name)) return;
     this.#waiting.set(name, demand);
+    this.#whole.get(demand.reporter)?.add(demand.endpointId);
     this.wake();
   }
 
-  /** A reporter has ended: what it said counts no more. */
+  /** Takes the place of all that the reporter said before, also to other replicas: it has nothing to do for other endpoints. */
+  replace(reporter: string, demands: readonly Demand[]): void {
+    for (const [name, demand] of this.#waiting) if (demand.reporter === reporter) this.#waiting.delete(name);
+    this.#whole.set(reporter, new Set());
+    for (const demand of demands) this.add(demand);
+    this.wake();
+  }
+
+  /** A reporter has ended in order: what it said counts no more. */
   end(reporter: string): void {
     this.#ended.add(reporter);
     this.wake();
@@ -57,8 +68,12 @@ export class DemandBook extends LoopService {
     const demands = taken.map(([, demand]) => demand).filter(({ reporter }) => !this.#ended.has(reporter));
     await edge.saveDemands(demands);
     onWaiting([...new Set(demands.filter(({ waiting }) => waiting > 0).map(({ endpointId }) => endpointId))]);
+    for (const [reporter, kept] of this.#whole) {
+      await edge.dropDemands(reporter, [...kept]);
+      if (this.#whole.get(reporter) === kept) this.#whole.delete(reporter);
+    }
     for (const reporter of this.#ended) {
-      await edge.dropDemands(reporter);
+      await edge.dropDemands(reporter, []);
       this.#ended.delete(reporter);
     }
     if (clock.monotonicMs() - this.#prunedAtMs >= PERIOD_MS) {

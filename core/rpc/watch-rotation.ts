@@ -27,8 +27,9 @@ const ENDPOINTS_MAX = 5_000;
 /** Workers of one demand that are looked at, and the most that one may say of any of them. */
 const WORKERS_MAX = 10_000;
 const COUNT_MAX = 1_000_000;
-/** Form of the ids of endpoints and of workers. */
+/** Form of the ids of endpoints and of workers, and of what a caller calls itself. */
 const ID = /^[a-z0-9]{14}$/;
+const REPORTER = /^[a-z0-9]{16}$/;
 /** Characters of what is no id that a refusal repeats. */
 const ID_SHOWN_MAX = 64;
 /** Endpoints in one message. */
@@ -66,7 +67,8 @@ interface Watched {
 export class WatchRotation {
   readonly #stream: Stream;
   readonly #parts: WatchParts;
-  readonly #reporter: string;
+  /** Until the caller says its own. */
+  #reporter: string;
   readonly #watched = new Map<string, Watched>();
   /** The latest of each, until it has left. */
   readonly #rotations = new Map<string, EndpointRotation>();
@@ -98,8 +100,11 @@ export class WatchRotation {
   }
 
   /** One message at a time, so that an older word never follows a newer one. Never rejects. */
-  async #receive({ demands }: WatchRotationRequest): Promise<void> {
+  async #receive({ demands, reporter, leaves }: WatchRotationRequest): Promise<void> {
     this.#stream.pause();
+    if (REPORTER.test(reporter)) this.#reporter = reporter;
+    // Nothing else says that nothing is in flight: not a stream that breaks, nor one that this replica ends.
+    if (leaves) this.#parts.book.end(this.#reporter);
     for (const [index, demand] of demands.entries()) {
       if (index >= DEMANDS_MAX) this.#refuse(demand.endpointId, 'RATE_LIMITED');
       else await this.#hear(demand);
@@ -205,7 +210,6 @@ export class WatchRotation {
     this.#sweep?.cancel();
     this.#sending.stop();
     for (const id of [...this.#watched.keys()]) this.#forget(id);
-    this.#parts.book.end(this.#reporter);
     this.#onEnd();
   }
 }

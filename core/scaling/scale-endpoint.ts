@@ -1,9 +1,11 @@
 /** Turns of endpoints: sample, decide, commit, in one transaction. A decision is a value (core/domain/scale-decision.ts); nothing is written before it. */
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import { givingWayTo, withGivingWay } from '../domain/giving-way.ts';
 import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import { occupied, placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
+import { withKnownIdleness } from '../domain/known-idleness.ts';
 import { decide, isNews, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
@@ -28,14 +30,23 @@ export interface TurnAsked {
   dispensable: readonly string[];
 }
 
-/** Takes turns together. Answers those that were taken: another replica may have one, or the endpoint may be gone. */
+/** Returns how long a worker is known to be idle of which nobody has spoken for `steadyMs`, in milliseconds: not before everybody had time to. */
+export function knownIdleMs(steadyMs: number): number {
+  return Math.max(steadyMs - LINK_TIMERS.reportsSettleMs, 0);
+}
+
+/**
+ * Takes turns together. Answers those that were taken: another replica may have one, or the endpoint may be gone. `knownMs`: for how long workers of which
+ * nobody speaks are known to be idle.
+ */
 export async function scaleEndpoints(
-  store: Stores['scales'], asked: readonly TurnAsked[], scaler: Scaler, random: Random, course?: TurnCourse,
+  store: Stores['scales'], asked: readonly TurnAsked[], scaler: Scaler, random: Random, course?: TurnCourse, knownMs = Infinity,
 ): Promise<Map<string, ScaleResult> | undefined> {
   const results = new Map<string, ScaleResult>();
   const dispensable = new Map(asked.map((one) => [one.endpointId, one.dispensable]));
   const taken = await store.takeTurns(asked.map(({ endpointId }) => endpointId), async (endpointId, turn) => {
-    const sample = needsFleet(turn.sample, scaler) ? await turn.withFleet(scaler, dispensable.get(endpointId) ?? []) : turn.sample;
+    const seen = withKnownIdleness(turn.sample, knownMs);
+    const sample = needsFleet(seen, scaler) ? withKnownIdleness(await turn.withFleet(scaler, dispensable.get(endpointId) ?? []), knownMs) : seen;
     const decision = decide(sample, scaler);
     const changes = await turn.commit(decision, () => random.id(14));
     if (isNews(decision, turn.before)) turn.log(decision, sample);

@@ -7,6 +7,7 @@
  * others: what is found to need one goes to the queue of turns (core/scaling/turn-queue.ts), and the next look follows.
  */
 import { dispensable } from '../domain/giving-way.ts';
+import { withKnownIdleness } from '../domain/known-idleness.ts';
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
 import { nextLook } from '../domain/next-look.ts';
 import type { Scaler } from '../domain/scaler.ts';
@@ -21,7 +22,7 @@ import type { TurnCourse } from '../store/turn-course.ts';
 import { DispensableWorkers } from './dispensable-workers.ts';
 import { NextLooks } from './next-looks.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
-import { isQuiet, isStuck, placedTogether, scaleEndpoints } from './scale-endpoint.ts';
+import { isQuiet, isStuck, knownIdleMs, placedTogether, scaleEndpoints } from './scale-endpoint.ts';
 import { togetherOrApart } from './together-or-apart.ts';
 import type { WaitingTurn } from './turn-order.ts';
 import { TurnQueue } from './turn-queue.ts';
@@ -60,6 +61,8 @@ export interface ScaleLoopOptions {
   duty: Duty;
   /** Whether this replica holds sessions of workers of this endpoint: then queued jobs are no news. */
   hasWorker(endpointId: string): boolean;
+  /** For how many milliseconds facades and edges could tell what they have. Default: for ever. */
+  steadyMs?(): number;
   /** The desired workers of machines changed; other replicas are told too. */
   onDesired(machineIds: readonly string[]): void;
   /** Default: nobody counts. */
@@ -230,7 +233,8 @@ export class ScaleLoop extends BaseService {
   async #look(endpointIds: readonly string[], refused: readonly string[] = []): Promise<WaitingTurn[]> {
     const { store, scaler, clock, duty } = this.#options;
     if (duty.mine) this.#next.begin(endpointIds);
-    const seen = await store.look(endpointIds);
+    const knownMs = this.#knownMs();
+    const seen = (await store.look(endpointIds)).map((one) => ({ ...one, sample: withKnownIdleness(one.sample, knownMs) }));
     const now = clock.monotonicMs();
     for (const { endpoint, sample } of seen) {
       const starting = sample.demand.workers.some(({ desired }) => desired === 'RUN');
@@ -251,6 +255,10 @@ export class ScaleLoop extends BaseService {
     return [...due.filter(({ endpoint }) => !refused.includes(endpoint.id)), ...first];
   }
 
+  #knownMs(): number {
+    return knownIdleMs(this.#options.steadyMs?.() ?? Infinity);
+  }
+
   async #endLost(ids: Set<string>): Promise<void> {
     const lost = await this.#options.store.endLost();
     for (const id of lost) ids.add(id);
@@ -261,7 +269,7 @@ export class ScaleLoop extends BaseService {
   async #take(course: TurnCourse, endpointIds: readonly string[]): Promise<boolean> {
     const { store, scaler, random } = this.#options;
     const asked = endpointIds.map((endpointId) => ({ endpointId, dispensable: this.#dispensable.ofOthers(endpointId) }));
-    const results = await scaleEndpoints(store, asked, scaler, random, course);
+    const results = await scaleEndpoints(store, asked, scaler, random, course, this.#knownMs());
     if (!results) return false;
     const machineIds = new Set([...results.values()].flatMap((result) => result.machineIds));
     if (machineIds.size > 0) this.#options.onDesired([...machineIds]);

@@ -1,8 +1,9 @@
 /** What there is to do for load-balancing endpoints, of what facades and proxies say. It is written in edge-store.ts. */
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Sql } from './database.ts';
 
-/** How long what a facade or proxy said counts, in milliseconds; it says it again each 5 s at the latest (edge_service.proto). */
-export const DEMAND_VALID_MS = 15_000;
+/** How long what a facade or proxy said counts, in milliseconds: its silence says nothing while it may be cut off. */
+export const DEMAND_VALID_MS = LINK_TIMERS.demandValidMs;
 
 /** What there is to do for one endpoint, in all. */
 export interface DemandTotal {

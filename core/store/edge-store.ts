@@ -121,9 +121,9 @@ export class EdgeStore {
         = (excluded.waiting, excluded.worker_ids, excluded.in_flight, now())`;
   }
 
-  /** A reporter has ended: what it said counts no more. */
-  async dropDemands(reporter: string): Promise<void> {
-    await this.#sql`DELETE FROM endpoint_demand WHERE reporter = ${reporter}`;
+  /** Drops what a reporter said, but for these endpoints. */
+  async dropDemands(reporter: string, keptIds: readonly string[]): Promise<void> {
+    await this.#sql`DELETE FROM endpoint_demand WHERE reporter = ${reporter} AND endpoint_id <> ALL(${[...keptIds]}::text[])`;
   }
 
   /** Deletes what nobody says any more. */

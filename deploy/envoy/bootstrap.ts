@@ -21,13 +21,18 @@ const STATS = [
 const MIB = 1024 * 1024;
 const RESOURCE_MONITORS = 'envoy.extensions.resource_monitors';
 
-/** The configuration in the form of envoy.config.bootstrap.v3.Bootstrap. `epoch`: which Envoy of a row of hot restarts it is for. */
-export function bootstrap(config: EdgeConfig, epoch: number): Message {
+/**
+ * The configuration in the form of envoy.config.bootstrap.v3.Bootstrap. `epoch`: which Envoy of a row of hot restarts it is for. `instance`: tells the Envoy
+ * from all others, so that core takes what it reports on a new stream for its own; empty where many may run with this configuration.
+ */
+export function bootstrap(config: EdgeConfig, epoch: number, instance = ''): Message {
   const adminSocketFile = adminSocket(config.dataDir, epoch);
   const authorizerSocketFile = authorizerSocket(config.dataDir, epoch);
   return {
     // Facades take the requests that no worker can take yet.
-    node: { id: config.name, cluster: 'slipway-edge', metadata: { activators: config.facades.filter(({ host }) => isIP(host) !== 0).map(hostPortText) } },
+    node: { id: config.name, cluster: 'slipway-edge', metadata: {
+      activators: config.facades.filter(({ host }) => isIP(host) !== 0).map(hostPortText), ...(instance === '' ? {} : { instance }),
+    } },
     ...(config.edgeKey === '' ? {} : controlPlane(config.edgeKey)),
     // Only who may open the edge's folder reaches it.
     admin: { address: { pipe: { path: adminSocketFile, mode: 0o600 } } },

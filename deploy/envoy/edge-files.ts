@@ -34,13 +34,13 @@ export function checkFiles({ certificate, agentClients, dataDir }: EdgeConfig): 
   return certificate && looked('The certificate cannot be used (--cert-file, --cert-key-file)', () => readPair(certificate));
 }
 
-/** Writes everything that an Envoy of this epoch reads; answers the file of its configuration. */
-export function writeEdgeFiles(config: EdgeConfig, epoch: number): string {
+/** Writes everything that an Envoy of this epoch reads; answers the file of its configuration. `instance` as in bootstrap. */
+export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = ''): string {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   writeCertificate(config, 0);
   writeAuthority(config, 0);
   const file = join(config.dataDir, `envoy-${epoch}.json`);
-  replace(file, bootstrap(config, epoch));
+  replace(file, bootstrap(config, epoch, instance));
   return file;
 }
 

@@ -1,4 +1,7 @@
 /** The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same folder. */
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SingleRunService } from '../../core/runtime/service.ts';
@@ -12,6 +15,9 @@ import { checkFiles, readRunning, writeAuthority, writeCertificate, writeEdgeFil
 import { EnvoyProcess, findFault } from './envoy-process.ts';
 import { findEnvoy } from './find-envoy.ts';
 import { hostPortText } from './message.ts';
+
+/** Characters by which an Envoy is told from others. */
+const INSTANCE_LENGTH = 22;
 
 /** What it takes from outside. */
 export interface EdgeSeams {
@@ -58,7 +64,7 @@ export class Edge extends SingleRunService {
         + '--take-over relieves it without a failed request; another edge beside it needs another --data-dir.');
     }
     const epoch = relieved ? relieved.epoch + 1 : 0;
-    const file = writeEdgeFiles(config, epoch);
+    const file = writeEdgeFiles(config, epoch, instanceOf(config, epoch));
     const fault = await findFault(found.file, file);
     if (fault !== undefined) throw new EdgeFault(`Envoy ${found.version} refuses the configuration in ${file}:\n${fault}`);
     await this.#startAuthorizer(epoch);
@@ -119,4 +125,9 @@ export class Edge extends SingleRunService {
     });
     void this.#watch.start();
   }
+}
+
+/** Names the Envoy of an epoch that serves with a folder of this machine: the same after a restart, so that what it said before does not count beside it. */
+function instanceOf({ dataDir, listen, name }: EdgeConfig, epoch: number): string {
+  return createHash('sha256').update(JSON.stringify([hostname(), name, resolve(dataDir), listen, epoch])).digest('base64url').slice(0, INSTANCE_LENGTH);
 }

@@ -6,6 +6,7 @@ import {
   HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_HOLD_MS_DEFAULT,
   LB_PROCESSING_MS_DEFAULT, MESSAGE_BYTES_MAX, WAIT_GRACE_MS, WAIT_MS_MAX,
 } from '../../proto/wire/limits.ts';
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -56,8 +57,8 @@ export const CORE_CONNECTION_WINDOW_BYTES = MESSAGE_BYTES_MAX;
 /** What is held of one connection, in bytes, before its other side must wait. A watermark, no limit on a body. */
 export const BUFFER_BYTES = MIB;
 /** Pings on long HTTP/2 connections, in milliseconds: how often, and how long the answer may take. */
-export const PING_MS = 20_000;
-export const PING_ANSWER_MS = 10_000;
+export const PING_MS = LINK_TIMERS.pingMs;
+export const PING_ANSWER_MS = LINK_TIMERS.pingAnswerMs;
 
 if (HEADERS_KIB_MAX % 1 !== 0) throw new Error('Envoy counts headers in whole KiB');
 if (REQUEST_SILENCE_MS < WAIT_MS_MAX + 10_000) throw new Error('the edge would cut the longest wait');

@@ -6,6 +6,8 @@ import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { callMetadata } from '../../proto/wire/channel.ts';
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
+import { delay } from '../../core/runtime/clock.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 import { CoreLine } from './core-line.ts';
 import { stayConnected } from './stay-connected.ts';
@@ -25,16 +27,21 @@ export interface RotationLinkOptions extends ReplicaParts {
   logger: Logger;
 }
 
-/** Demands of one message (edge_service.proto). */
+/** Demands of one message, and characters of the name of who tells them (edge_service.proto). */
 const DEMANDS_MAX = 1_000;
 /** How long after it was told something core is expected to be there, in milliseconds: an endpoint in use is told of more often than every 5 s. */
 const TOLD_MS = 3_000;
+const REPORTER_LENGTH = 16;
+/** How long core may take to take note of an orderly end, in milliseconds. */
+const FAREWELL_MS = 500;
 
 export class RotationLink extends BaseService {
   readonly name = 'rotation link';
   readonly #options: RotationLinkOptions;
   /** The latest of each endpoint that has not left. */
   readonly #demands = new Map<string, EndpointDemand>();
+  /** What it says on a new stream takes the place of what it said before. */
+  readonly #reporter: string;
   #listener: RotationListener | undefined;
   #lines: CoreLine<EdgeServiceClient>[] = [];
   #line: CoreLine<EdgeServiceClient> | undefined;
@@ -46,6 +53,7 @@ export class RotationLink extends BaseService {
   constructor(options: RotationLinkOptions) {
     super();
     this.#options = options;
+    this.#reporter = options.random.id(REPORTER_LENGTH);
   }
 
   /** It speaks for the edges: demands need no key. */
@@ -75,11 +83,15 @@ export class RotationLink extends BaseService {
 
   protected override onStart(): void {
     const { addresses, tls, transport, clock } = this.#options;
-    this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(EdgeServiceClient, address, { tls }), clock }));
+    const pings = { everyMs: LINK_TIMERS.demandPingMs, answerMs: LINK_TIMERS.demandPingAnswerMs };
+    this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(EdgeServiceClient, address, { tls, pings }), clock }));
     this.#running = stayConnected(this.#lines, (line) => this.#serve(line), { ...this.#options, signal: this.ending });
   }
 
   protected override async onStop(): Promise<void> {
+    // Nothing is in flight here any more.
+    this.#stream?.end({ demands: [], reporter: this.#reporter, leaves: true });
+    await Promise.race([this.#running, delay(this.#options.clock, FAREWELL_MS)]);
     this.#stream?.cancel();
     await this.#running;
     for (const line of this.#lines) line.close();
@@ -130,6 +142,6 @@ export class RotationLink extends BaseService {
   #take(): WatchRotationRequest | undefined {
     const demands = [...this.#demands.values()].slice(0, DEMANDS_MAX);
     for (const { endpointId } of demands) this.#demands.delete(endpointId);
-    return demands.length === 0 ? undefined : { demands };
+    return demands.length === 0 ? undefined : { demands, reporter: this.#reporter, leaves: false };
   }
 }

@@ -2,13 +2,14 @@
 import type { Client } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { CoreLine } from './core-line.ts';
 
 /** How long one try to reach core may take, in milliseconds. */
-const READY_TRY_MS = 2_000;
+const READY_TRY_MS = LINK_TIMERS.reopenTryMs;
 /** Pause between tries. */
-const PAUSE = { firstMs: 50, maxMs: 1_000 };
+const PAUSE = { firstMs: 50, maxMs: LINK_TIMERS.reopenPauseMs };
 /** Tries in a row that fail before core counts as away: the first one also fails in a process that is busy with its own start. */
 const AWAY_TRIES = 2;
 /** A stream that lasted this long, in milliseconds, was no failure. */

@@ -8,6 +8,7 @@ import type {
 } from '@grpc/grpc-js';
 import { parseAddress } from './address.ts';
 import { MESSAGE_BYTES_MAX } from './limits.ts';
+import { LINK_TIMERS } from './link-timers.ts';
 import { listenFault } from './listen-fault.ts';
 import { tlsCredentials } from './tls.ts';
 import type { TlsFiles } from './tls.ts';
@@ -16,8 +17,8 @@ import type { TlsFiles } from './tls.ts';
 const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
   'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
-  'grpc.keepalive_time_ms': 20_000,
-  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.keepalive_time_ms': LINK_TIMERS.pingMs,
+  'grpc.keepalive_timeout_ms': LINK_TIMERS.pingAnswerMs,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
@@ -32,6 +33,8 @@ export interface ChannelSettings {
   retries?: boolean;
   /** Receive window in bytes; default 64 KiB, with which a large message waits for a round trip per piece. */
   windowBytes?: number;
+  /** How often a ping is sent, and how long its answer may take, in milliseconds. Default: 20 s and 10 s. */
+  pings?: { everyMs: number; answerMs: number };
   /** For addresses with TLS. Default: servers are judged by the authorities that this machine trusts, and this client has no certificate. */
   tls?: TlsFiles | undefined;
   /** See every call as it leaves, first one first. Default none. */
@@ -78,13 +81,14 @@ export interface Transport {
 
 /** The machine's own network. */
 export const systemTransport: Transport = {
-  openClient(Constructor, address, { retries = true, windowBytes, interceptors, tls } = {}) {
+  openClient(Constructor, address, { retries = true, windowBytes, interceptors, pings, tls } = {}) {
     const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
     return new Constructor(target, secure ? tlsCredentials(tls) : credentials.createInsecure(), {
       ...CHANNEL_OPTIONS,
       ...(retries ? {} : { 'grpc.enable_retries': 0 }),
       ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
       ...(interceptors ? { interceptors } : {}),
+      ...(pings ? { 'grpc.keepalive_time_ms': pings.everyMs, 'grpc.keepalive_timeout_ms': pings.answerMs } : {}),
     });
   },
   listen: (server, address) => new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /**
  * Times of parts that share a fact by repeating it over a connection. Whoever forgets what it heard must wait for longer than a dead connection stays
- * unnoticed, another one takes to open, and the fact takes to be repeated: silence means that nothing is known, never that there is nothing. Relations are
- * checked when the file loads.
+ * unnoticed, another one takes to open, and the fact takes to be repeated: silence means that nothing is known, never that there is nothing. All pairs stand
+ * in PAIRS, and the relation is checked when the file loads.
  */
 
 const SUBSCRIPTION_MS = 15_000;
@@ -19,7 +19,76 @@ export const LINK_TIMERS = {
   unversionedKeptMs: 2 * SUBSCRIPTION_MS + 5_000,
   /** How long requests wait at a facade without core's word of the endpoint's workers before that is logged. */
   rotationMissedMs: 5_000,
+  /** How long what a facade or an edge said of its requests counts when it says nothing more. */
+  demandValidMs: 45_000,
+  /** Without a break for this long, core has heard everybody who was cut off by a start or an outage: from then on workers without requests are idle. */
+  reportsSettleMs: 10_000,
+  /** An agent takes core's word that no client is with a draining worker only when their session has lasted this long. */
+  drainSettleMs: 15_000,
+  /** Pings of channels and of Envoys' connections: how often, and how long the answer may take. */
+  pingMs: 20_000,
+  pingAnswerMs: 10_000,
+  /** The same of a facade's stream of demands: requests wait while core does not hear of them. */
+  demandPingMs: 5_000,
+  demandPingAnswerMs: 5_000,
+  /** How long our own streams take at most to open again where somebody answers: one try and one pause. */
+  reopenTryMs: 2_000,
+  reopenPauseMs: 1_000,
+  /** How often an Envoy reports its requests. */
+  loadReportMs: 1_000,
 };
 
-const { demandChangedMs, demandRepeatMs, subscriptionMs } = LINK_TIMERS;
-if (demandRepeatMs + demandChangedMs >= subscriptionMs) throw new Error('a subscription must outlive the pause between two demands');
+/** An Envoy opens a broken stream of load reports again after this many milliseconds. It has no setting for it. */
+export const LOAD_REOPEN_MS = 5_000;
+
+/** Two parts, one of which forgets what the other repeats. All in milliseconds. */
+export interface Pair {
+  /** Who repeats what to whom. */
+  name: string;
+  repeatMs: number;
+  /** How long a dead connection may stay unnoticed by who repeats. */
+  detectMs: number;
+  /** How long it takes at most until it speaks on another one. */
+  reopenMs: number;
+  /** After how long a silence the other forgets. */
+  forgetMs: number;
+}
+
+const t = LINK_TIMERS;
+const reopenMs = t.reopenTryMs + t.reopenPauseMs;
+
+/** Every pair whose forgetting does harm. */
+export const PAIRS: readonly Pair[] = [
+  {
+    name: 'demands of facades and edge authorizers, kept by core',
+    repeatMs: t.demandRepeatMs + t.demandChangedMs, detectMs: t.demandPingMs + t.demandPingAnswerMs, reopenMs, forgetMs: t.demandValidMs,
+  },
+  {
+    name: 'demands of facades of the last release, kept by core',
+    repeatMs: t.demandRepeatMs + t.demandChangedMs, detectMs: t.pingMs + t.pingAnswerMs, reopenMs, forgetMs: t.demandValidMs,
+  },
+  {
+    name: 'load reports of Envoys, kept by core',
+    repeatMs: t.loadReportMs, detectMs: t.pingMs + t.pingAnswerMs, reopenMs: LOAD_REOPEN_MS, forgetMs: t.demandValidMs,
+  },
+  {
+    name: 'reports after a start of core, before workers are idle',
+    repeatMs: t.loadReportMs, detectMs: 0, reopenMs: LOAD_REOPEN_MS, forgetMs: t.reportsSettleMs,
+  },
+  {
+    name: 'reports after a start of core, before an agent ends a draining worker',
+    repeatMs: t.loadReportMs, detectMs: 0, reopenMs: LOAD_REOPEN_MS, forgetMs: t.drainSettleMs,
+  },
+  {
+    name: 'interest of a facade in an endpoint, kept by core while the stream stands',
+    repeatMs: t.demandRepeatMs + t.demandChangedMs, detectMs: 0, reopenMs: 0, forgetMs: t.subscriptionMs,
+  },
+  {
+    name: 'changes by a core without versions, kept by a facade that has stopped asking',
+    repeatMs: 2 * t.subscriptionMs, detectMs: 0, reopenMs: 0, forgetMs: t.unversionedKeptMs,
+  },
+];
+
+for (const pair of PAIRS) {
+  if (pair.forgetMs <= pair.repeatMs + pair.detectMs + pair.reopenMs) throw new Error(`${pair.name}: forgotten before it can be said again`);
+}

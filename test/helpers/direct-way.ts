@@ -35,10 +35,10 @@ export async function directCount(id: string, { dataDir, epoch = 0 }: Pick<Servi
 }
 
 /** Starts everything, and what tests do with it. */
-export async function startDirectWay(t: Test, coreEnv: Record<string, string> = {}) {
+export async function startDirectWay(t: Test, coreEnv: Record<string, string> = {}, facadeEnv: Record<string, string> = {}) {
   const system = await startSystem(t, { coreEnv: { ...KEY, ...coreEnv }, facadeEnv: {
     ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_PROCESSING_MS: String(PROCESSING_MS), SLIPWAY_LB_HOLD_MS: '30000',
-    SLIPWAY_LB_SOCKET_IDLE_MS: '2500',
+    SLIPWAY_LB_SOCKET_IDLE_MS: '2500', ...facadeEnv,
   } });
   const settings = {
     ...KEY, SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,

@@ -60,7 +60,7 @@ export function createControlPlane({ list, book, edgeKey, random, logger }: Cont
       if (admit(call, edgeKey)) open.add((onEnd) => new AdsStream(call, { list, edgeKey, logger, onRefused }, onEnd));
     } },
     loadReports: { streamLoadStats: (call) => {
-      if (admit(call, edgeKey)) open.add((onEnd) => new LoadStream(call, { list, book, reporter: `edge ${random.uuid()}` }, onEnd));
+      if (admit(call, edgeKey)) open.add((onEnd) => new LoadStream(call, { list, book, streamId: random.uuid() }, onEnd));
     } },
   };
 }

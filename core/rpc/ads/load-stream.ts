@@ -4,6 +4,8 @@ import type { ClusterStats } from '../../../proto/gen/envoy/config/endpoint/v3/e
 import type { LoadStatsRequest, LoadStatsResponse } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
 import type { DemandBook } from '../../edge/demand-book.ts';
 import type { RotationList } from '../../edge/rotation-list.ts';
+import type { Demand } from '../../store/edge-store.ts';
+import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import { endpointOfCluster } from '../../../proto/wire/edge-authorizer.ts';
 
 /** A stream of the service. */
@@ -13,12 +15,12 @@ export type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
 export interface LoadParts {
   list: RotationList;
   book: DemandBook;
-  /** Tells reporters apart. */
-  reporter: string;
+  /** Tells this stream from others, of Envoys that do not say who they are. */
+  streamId: string;
 }
 
-/** How often an Envoy reports, in seconds. */
-const INTERVAL_SECONDS = 1;
+/** Form of what an Envoy of `slipway edge` calls itself (deploy/envoy/bootstrap.ts). */
+const INSTANCE = /^[\w-]{16,64}$/;
 /** Workers' priority; what activators have they report themselves. */
 const WORKERS = 0;
 
@@ -27,17 +29,20 @@ export class LoadStream {
   readonly #parts: LoadParts;
   /** Endpoints whose last report was not zero: the end of the last request is told too. */
   #busy = new Set<string>();
+  #reporter: string;
   #asked = false;
+  /** The first report says all that the Envoy has, whatever it said on other streams. */
+  #isFirst = true;
   readonly #end: () => void;
 
   constructor(call: LoadCall, parts: LoadParts, onEnd: () => void) {
     this.#call = call;
     this.#parts = parts;
+    this.#reporter = `edge ${parts.streamId}`;
     const off = parts.list.listen(() => undefined);
+    // What it said counts on until it is back or its time is over: that the stream has ended does not say that requests have.
     this.#end = () => {
       off();
-      // It begins a new stream when it comes back, under another name.
-      parts.book.end(parts.reporter);
       onEnd();
     };
     call.on('data', (request: LoadStatsRequest) => this.#take(request));
@@ -50,27 +55,39 @@ export class LoadStream {
     this.#call.end();
   }
 
-  #take({ clusterStats }: LoadStatsRequest): void {
+  #take({ node, clusterStats }: LoadStatsRequest): void {
     if (!this.#asked) {
       this.#asked = true;
-      const loadReportingInterval = { seconds: INTERVAL_SECONDS, nanos: 0 };
+      const instance: unknown = node?.metadata?.['instance'];
+      if (typeof instance === 'string' && INSTANCE.test(instance)) this.#reporter = `edge ${instance}`;
+      const loadReportingInterval = { seconds: LINK_TIMERS.loadReportMs / 1_000, nanos: 0 };
       this.#call.write({ clusters: [], sendAllClusters: true, reportEndpointGranularity: true, loadReportingInterval });
       return;
     }
-    const { list, book, reporter } = this.#parts;
-    const busy = new Set<string>();
-    for (const stats of clusterStats) {
-      const endpointId = endpointOfCluster(stats.clusterName);
-      const endpoint = endpointId === undefined ? undefined : list.endpoints.get(endpointId);
-      if (!endpoint) continue;
-      const workers = new Map(endpoint.workers.map(({ id, address }) => [address, id]));
-      const inFlight = inFlightOf(stats, workers);
-      if (inFlight.size > 0) busy.add(endpoint.endpointId);
-      if (inFlight.size > 0 || this.#busy.has(endpoint.endpointId)) book.add({ endpointId: endpoint.endpointId, reporter, waiting: 0, inFlight });
-      this.#busy.delete(endpoint.endpointId);
-    }
-    for (const endpointId of this.#busy) book.add({ endpointId, reporter, waiting: 0, inFlight: new Map() });
+    // Addresses cannot be told apart yet; the next report comes soon.
+    if (!this.#parts.list.loaded) return;
+    const demands = this.#demandsOf(clusterStats);
+    const busy = new Set(demands.map(({ endpointId }) => endpointId));
+    if (this.#isFirst) this.#parts.book.replace(this.#reporter, demands);
+    else for (const demand of [...demands, ...[...this.#busy].filter((id) => !busy.has(id)).map((id) => this.#demand(id))]) this.#parts.book.add(demand);
+    this.#isFirst = false;
     this.#busy = busy;
+  }
+
+  /** Of endpoints with requests. */
+  #demandsOf(clusterStats: readonly ClusterStats[]): Demand[] {
+    const { endpoints } = this.#parts.list;
+    return clusterStats.flatMap((stats) => {
+      const endpointId = endpointOfCluster(stats.clusterName);
+      const endpoint = endpointId === undefined ? undefined : endpoints.get(endpointId);
+      if (!endpoint) return [];
+      const inFlight = inFlightOf(stats, new Map(endpoint.workers.map(({ id, address }) => [address, id])));
+      return inFlight.size === 0 ? [] : [this.#demand(endpoint.endpointId, inFlight)];
+    });
+  }
+
+  #demand(endpointId: string, inFlight: ReadonlyMap<string, number> = new Map()): Demand {
+    return { endpointId, reporter: this.#reporter, waiting: 0, inFlight };
   }
 }
 

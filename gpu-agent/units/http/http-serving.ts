@@ -1,6 +1,7 @@
 /** What a worker that serves HTTP is besides a worker: where it listens, what its health path says, and whether clients are with it. */
 import type { HttpServer } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { HttpHealth } from '../../../proto/gen/slipway/v1/machine.ts';
+import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import type { FreePorts } from './free-ports.ts';
 
 /** After it has left the rotation a request may still come that was on its way, and core may not have heard of it yet, in milliseconds. */
@@ -23,6 +24,8 @@ export class HttpServing {
   singleUse = false;
   /** Core says that no client is with it. */
   #idle = false;
+  /** From when on that counts, by the steady clock. */
+  #idleFromMs = 0;
   /** When it was told to drain, by the steady clock. */
   #leftAtMs: number | undefined;
   readonly #drainMs: number;
@@ -42,9 +45,13 @@ export class HttpServing {
     return this.isH2c && this.healthPort === this.port;
   }
 
-  /** Whether it shall drain, and whether core says that no client is with it. */
-  want(drains: boolean, idle: boolean, nowMs: number): void {
+  /**
+   * Whether it shall drain, and whether core says that no client is with it. `connectedAtMs`: since when core can be heard, by the steady clock; one that was
+   * away has not heard of all clients yet.
+   */
+  want(drains: boolean, idle: boolean, nowMs: number, connectedAtMs: number): void {
     this.#idle = idle;
+    this.#idleFromMs = connectedAtMs + LINK_TIMERS.drainSettleMs;
     this.#leftAtMs = drains ? this.#leftAtMs ?? nowMs : undefined;
   }
 
@@ -52,7 +59,8 @@ export class HttpServing {
   hasClients(nowMs: number): boolean {
     if (!this.wasReady || this.#leftAtMs === undefined) return false;
     const leftMs = nowMs - this.#leftAtMs;
-    return leftMs < QUIET_MS || (!this.#idle && leftMs < this.#drainMs);
+    const isIdle = this.#idle && nowMs >= this.#idleFromMs;
+    return leftMs < QUIET_MS || (!isIdle && leftMs < this.#drainMs);
   }
 
   /** Commands share the host's ports: what their environment says of ports cannot hold for all of them. */

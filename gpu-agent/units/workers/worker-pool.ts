@@ -41,6 +41,8 @@ export class WorkerPool {
   readonly #workerParts: WorkerParts;
   readonly #workers = new Map<string, Worker>();
   readonly #listeners: PoolListener[] = [];
+  /** By the steady clock. */
+  #connectedAtMs = -Infinity;
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
@@ -85,12 +87,17 @@ export class WorkerPool {
     await Promise.all(this.all().map((worker) => worker.looked));
   }
 
+  /** Core can be heard again: what it says of idleness counts once everybody has had time to tell it. */
+  connected(): void {
+    this.#connectedAtMs = this.#parts.clock.monotonicMs();
+  }
+
   /** Starts and stops what differs from a list of all workers that this machine should have. */
   apply(desired: DesiredWorkers): void {
     const wanted = new Map(desired.workers.map((worker) => [worker.workerId, worker]));
     for (const worker of this.all()) {
       const request = wanted.get(worker.id);
-      if (!worker.hasEnded) worker.want(request?.desired, request?.idle);
+      if (!worker.hasEnded) worker.want(request?.desired, request?.idle, this.#connectedAtMs);
       else if (!request && this.#parts.questions.hasToldEnd(worker.id)) this.#forget(worker.id);
     }
     for (const request of wanted.values()) {

@@ -148,10 +148,10 @@ export class Worker implements UnitKind {
 
   /**
    * What core wants of it; undefined: that it ends, and nobody waits for what it holds. One that is to be replaced drains whatever core wants.
-   * `idle`: no client is with it, if it serves HTTP.
+   * `idle`: no client is with it, if it serves HTTP. `connectedAtMs`: since when core can be heard, by the steady clock.
    */
-  want(desired: DesiredState | undefined, idle = false): void {
-    this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs());
+  want(desired: DesiredState | undefined, idle = false, connectedAtMs = -Infinity): void {
+    this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs(), connectedAtMs);
     const want = desired === undefined ? 'gone' : wantOf(desired);
     this.#unit.want({ want: this.#refresh && want !== 'gone' ? 'drain' : want, run: 0, disk: 0 });
   }

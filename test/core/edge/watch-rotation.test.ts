@@ -20,7 +20,7 @@ const agent = await core.joinAgent({ startWorkers: false });
 const LB = { type: EndpointType.LB, workersMin: 0, scalerValue: 10, idleTimeoutSeconds: 1 };
 
 /** A facade's stream to one replica. */
-function watch(replica: number, edgeKey = '') {
+function watch(replica: number, edgeKey = '', reporter = '') {
   const client = systemTransport.openClient(EdgeServiceClient, core.replicas[replica]!.address);
   const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(callMetadata(edgeKey));
   const latest = new Map<string, EndpointRotation>();
@@ -32,10 +32,12 @@ function watch(replica: number, edgeKey = '') {
     for (const { endpointId, reason } of refusals) refused.set(endpointId, reason);
   });
   stream.on('error', () => undefined);
-  const tell = (demand: Partial<EndpointDemand>): void => { stream.write({ demands: [EndpointDemand.fromPartial({ apiKey: core.key, ...demand })] }); };
+  const tell = (demand: Partial<EndpointDemand>): void => {
+    stream.write({ reporter, leaves: false, demands: [EndpointDemand.fromPartial({ apiKey: core.key, ...demand })] });
+  };
   const close = (): void => { stream.cancel(); client.close(); };
   t.teardown(close);
-  return { latest, received, refused, tell, close };
+  return { latest, received, refused, tell, close, leave: () => stream.end({ reporter, leaves: true, demands: [] }) };
 }
 
 const reported = (workerId: string, endpointId: string, health: HttpHealth, state: WorkerState = WorkerState.READY): void =>
@@ -158,16 +160,27 @@ t.test('what is no id is refused and keeps nothing from the others', async (t) =
   await waitFor('the demand', async () => (await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`).length === 1);
 });
 
-t.test('a stream that ends takes its demand with it, and a deleted endpoint is refused', async (t) => {
+t.test('a stream that ends in order takes its demand with it, one that breaks does not, and a deleted endpoint is refused', async (t) => {
   const endpointId = await core.createEndpoint({ ...LB, workersMax: 0 });
   const facade = watch(1);
   facade.tell({ endpointId, waiting: 3, workers: [{ workerId: 'abcdefghijklmn', inFlight: 2 }, { workerId: 'no id', inFlight: 2 }] });
   const rows = () => core.sql`SELECT waiting, worker_ids, in_flight FROM endpoint_demand WHERE endpoint_id = ${endpointId}`;
   await waitFor('the demand', async () => (await rows()).length === 1);
   t.match([...await rows()], [{ waiting: 3, worker_ids: ['abcdefghijklmn'], in_flight: [2] }]);
-  facade.close();
+  facade.leave();
   await waitFor('its end', async () => (await rows()).length === 0);
-  const next = watch(1);
+  const name = 'abcdefgh12345678';
+  const broken = watch(1, '', name);
+  broken.tell({ endpointId, waiting: 3 });
+  await waitFor('its demand', async () => (await rows()).length === 1);
+  broken.close();
+  const other = watch(0);
+  other.tell({ endpointId, waiting: 1 });
+  await waitFor('both', async () => (await rows()).length === 2);
+  t.same((await rows()).map(({ waiting }) => Number(waiting)).sort(), [1, 3], 'the broken one has said nothing of an end');
+  const next = watch(0, '', name);
+  next.tell({ endpointId, waiting: 2 });
+  await waitFor('its word on another stream to take the place', async () => (await rows()).map(({ waiting }) => Number(waiting)).sort().join() === '1,2');
   next.tell({ endpointId });
   await waitFor('the picture', () => next.latest.has(endpointId));
   await call(core.clients.endpoints, 'updateEndpoint', { endpoint: { ...(await read(endpointId)), workersMin: 0 }, updateMask: ['workers_min'] }, core.key);

@@ -101,6 +101,13 @@ export interface WatchRotationRequest {
    * endpoint.
    */
   demands: EndpointDemand[];
+  /**
+   * Tells the caller from others: 16 lowercase letters and digits that nobody can guess, the same on all of its streams, so that what it says on a new one
+   * takes the place of what it said on one that broke. Empty: each stream counts as a caller of its own.
+   */
+  reporter: string;
+  /** The caller ends in order, and nothing that it told counts any more. Last message of a stream. */
+  leaves: boolean;
 }
 
 /** What one facade has to do for one endpoint. */
@@ -243,13 +250,19 @@ export interface RefusedRequests {
 }
 
 function createBaseWatchRotationRequest(): WatchRotationRequest {
-  return { demands: [] };
+  return { demands: [], reporter: "", leaves: false };
 }
 
 export const WatchRotationRequest: MessageFns<WatchRotationRequest> = {
   encode(message: WatchRotationRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.demands) {
       EndpointDemand.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.reporter !== "") {
+      writer.uint32(18).string(message.reporter);
+    }
+    if (message.leaves !== false) {
+      writer.uint32(24).bool(message.leaves);
     }
     return writer;
   },
@@ -275,6 +288,22 @@ export const WatchRotationRequest: MessageFns<WatchRotationRequest> = {
             message.demands.push(EndpointDemand.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reporter = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.leaves = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -293,6 +322,8 @@ export const WatchRotationRequest: MessageFns<WatchRotationRequest> = {
   fromPartial(object: DeepPartial<WatchRotationRequest>): WatchRotationRequest {
     const message = createBaseWatchRotationRequest();
     message.demands = object.demands?.map((e) => EndpointDemand.fromPartial(e)) || [];
+    message.reporter = object.reporter ?? "";
+    message.leaves = object.leaves ?? false;
     return message;
   },
 };
@@ -1351,8 +1382,10 @@ export type EdgeServiceService = typeof EdgeServiceService;
 export const EdgeServiceService = {
   /**
    * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
-   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
-   * endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known and tell all demands on the next one.
+   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is
+   * the caller's: each carries a key that may use the endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known
+   * and tell all demands on the next one: what was told counts for 45 s. However a stream ends,
+   * that alone says nothing of requests.
    */
   watchRotation: {
     path: "/slipway.v1.EdgeService/WatchRotation" as const,
@@ -1412,8 +1445,10 @@ export const EdgeServiceService = {
 export interface EdgeServiceServer extends UntypedServiceImplementation {
   /**
    * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
-   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
-   * endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known and tell all demands on the next one.
+   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is
+   * the caller's: each carries a key that may use the endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known
+   * and tell all demands on the next one: what was told counts for 45 s. However a stream ends,
+   * that alone says nothing of requests.
    */
   watchRotation: handleBidiStreamingCall<WatchRotationRequest, WatchRotationResponse>;
   /**
@@ -1439,8 +1474,10 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
 export interface EdgeServiceClient extends Client {
   /**
    * One stream for each facade. It tells its demand of every endpoint that it has requests for, with the version of what it knows of it; core answers with
-   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is the caller's: each carries a key that may use the
-   * endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known and tell all demands on the next one.
+   * the workers of that endpoint, in full, whenever they are others than these and whenever they change, until nothing was told of it for 15 s. A demand is
+   * the caller's: each carries a key that may use the endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known
+   * and tell all demands on the next one: what was told counts for 45 s. However a stream ends,
+   * that alone says nothing of requests.
    */
   watchRotation(): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
   watchRotation(options: Partial<CallOptions>): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;

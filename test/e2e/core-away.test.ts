@@ -1,0 +1,68 @@
+/**
+ * Nothing happens to a load-balancing worker in the middle of a request because core does not hear of it: core restarts, is away for a while, or its
+ * connections break in silence. All times are a tenth.
+ */
+import { DIVISOR } from '../helpers/short-timers.ts';
+import postgres from 'postgres';
+import t from 'tap';
+import { delay, systemClock } from '../../core/runtime/clock.ts';
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
+import { forgettingProxy } from '../helpers/forgetting-proxy.ts';
+import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { quietPort } from '../helpers/ports.ts';
+import { startSystem } from '../helpers/system.ts';
+
+t.setTimeout(240_000);
+t.equal(LINK_TIMERS.demandValidMs, 45_000 / DIVISOR, 'the times are divided');
+
+const port = await quietPort();
+const proxy = await forgettingProxy(t, { host: '127.0.0.1', port });
+const system = await startSystem(t, {
+  coreEnv: { SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}` },
+  facadeEnv: { SLIPWAY_CORE_ADDRESS: `127.0.0.1:${proxy.port}`, SLIPWAY_LB_PROCESSING_MS: '120000' },
+});
+let core: { address: string; stop(): Promise<void> } = system.cores[0]!;
+const sql = postgres(system.database.url, { max: 1, onnotice: () => undefined });
+t.teardown(() => sql.end());
+const { at } = lbClient(system);
+
+async function coreAway(ms: number): Promise<void> {
+  await core.stop();
+  await delay(systemClock, ms);
+  core = await system.startCore(core.address);
+}
+
+const { demandValidMs, reportsSettleMs } = LINK_TIMERS;
+/** How long a worker has to be without a word before anything could happen to it, beside the idle time of its endpoint. */
+const HARMFUL_MS = demandValidMs + reportsSettleMs + 3_000;
+
+for (const [name, happens] of [
+  ['core restarts', () => coreAway(0)],
+  ['core is away for half of the time for which reports count', () => coreAway(demandValidMs / 2)],
+  ['core is away for as long as reports count', () => coreAway(demandValidMs)],
+  ['core is away for three times as long', () => coreAway(3 * demandValidMs)],
+  ['the connections of a facade break in silence', async () => proxy.forgetAll()],
+] as const) {
+  t.test(name, async (t) => {
+    const ids = await Promise.all([1, 5].map((idleTimeoutSeconds) => lbEndpoint(system, { idleTimeoutSeconds, workersMax: 2, scalerValue: 1 })));
+    t.same(await Promise.all(ids.map(async (id) => (await at(id, '/warm')).status)), ids.map(() => 200), 'a worker for each');
+    const over = new AbortController();
+    const requests = ids.map((id) => at(id, '/held', { method: 'POST', duplex: 'half', body: untilAborted(over.signal) } as RequestInit));
+    await delay(systemClock, 1_000);
+    await happens();
+    await delay(systemClock, HARMFUL_MS + 5_000);
+    const workers = await sql<{ desired: string; state: string }[]>`SELECT desired, state FROM worker WHERE endpoint_id = ANY(${ids}::text[])`;
+    t.same(workers.map(({ desired, state }) => `${desired} ${state}`), ids.map(() => 'RUN READY'), 'each has the worker that it had, and no other');
+    over.abort();
+    t.same((await Promise.all(requests)).map(({ status }) => status), ids.map(() => 200), 'the requests end well');
+    await Promise.all(ids.map((id) => system.endWorkers(id)));
+  });
+}
+
+/** A body that ends when the signal says so. */
+function untilAborted(signal: AbortSignal): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start(controller) {
+    controller.enqueue(new TextEncoder().encode('begun'));
+    signal.addEventListener('abort', () => controller.close(), { once: true });
+  } });
+}
