@@ -34,10 +34,6 @@ export async function forgettingProxy(t: Test, target: { host: string; port: num
     port: (server.address() as AddressInfo).port,
     /** Connections that clients have left. */
     get left(): number { return left; },
-    /** Forgets all that stand; new ones pass. */
-    forgetAll: (): void => {
-      for (const way of ways) way.forgotten = true;
-    },
     /** Forgets the one that the target knows by this port. */
     forget: (port: number): void => {
       for (const way of ways) if (way.upstream.localPort === port) way.forgotten = true;

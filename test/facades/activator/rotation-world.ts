@@ -3,7 +3,7 @@
  * streams of this file under a clock by hand. A test changes the workers that there are and breaks what lies in between.
  */
 import { EventEmitter } from 'node:events';
-import { Metadata } from '@grpc/grpc-js';
+import { Metadata, status } from '@grpc/grpc-js';
 import { DomainError } from '../../../core/domain/errors.ts';
 import { RotationBoard } from '../../../core/edge/rotation-board.ts';
 import { CoreEvents } from '../../../core/events/core-events.ts';
@@ -205,6 +205,11 @@ export class RotationWorld {
     const transport = { openClient: (_client: unknown, address: string) => ({
       waitForReady: (_deadline: unknown, ready: () => void) => { clock.after(this.lagMs(), ready); },
       watchRotation: () => this.#open(this.#replicas[Number(address)]!.parts),
+      // Whether core is there: it always is.
+      makeClientStreamRequest: (_method: string, _encode: unknown, _decode: unknown, answer: (error: { code: number }) => void) => {
+        const timer = clock.after(this.lagMs(), () => answer({ code: status.UNIMPLEMENTED }));
+        return { cancel: () => timer.cancel() };
+      },
       close: () => undefined,
     }) } as unknown as Transport;
     const addresses = this.#replicas.map((_, i) => String((i + index) % this.#replicas.length));

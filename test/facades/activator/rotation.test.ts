@@ -12,7 +12,7 @@ const SILENCES = [0.5, 3, 14, 28, 50, 59, 61, 66, 72, 80, 88, 140];
 /** Seconds that the first request takes. */
 const LENGTHS = [0, 30, 62, 120];
 /** Moments of core's and the facade's own periods at which each is tried. */
-const PHASES = 5;
+const PHASES = 3;
 const STEPS = 250;
 
 /** Of one pair of releases, how many second requests were held, by length and silence. */
