@@ -270,7 +270,6 @@ class AgentProcess extends SingleRunService {
         pods: this.#pods,
       }),
       onUp: (link) => {
-        this.#parts.pool.connected();
         this.#isConnected = true;
         large.up(link);
         this.#settler.up(link);

@@ -50,6 +50,7 @@ export class Inbound {
   /** Handles one message. */
   receive(message: SessionResponse): void {
     const { pool, pods, images, intake, stopper, outcomes, chunks, large } = this.#parts;
+    if (message.welcome) pool.connected();
     if (message.desired && !this.#closed) {
       // Pods first: a worker may get the GPU of a pod that is to go.
       pods.apply(message.desired.pods);
