@@ -5,49 +5,32 @@
 import { heldBackText, setAside } from './fair-share.ts';
 import type { GpuContest } from './fair-share.ts';
 import type { GpuShare } from './gpu-share.ts';
-import { askedToGo, givingWayTo, withGivingWay } from './giving-way.ts';
+import { askedToGo, givingWayTo } from './giving-way.ts';
 import type { GivingWay } from './giving-way.ts';
 import { keepBack, keptBackText, keptFor } from './gpu-reservation.ts';
-import { bestOf, occupied, onMachines, survey } from './placement.ts';
-import type { PlacementPlace, Survey } from './placement.ts';
-import { machineRefusal } from './placement-filters.ts';
+import { inExchange, placeAll, PLACED_MAX } from './place-workers.ts';
+import type { FleetSample, Placed, WorkerAction } from './place-workers.ts';
+import { onMachines, survey } from './placement.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
-import { refusalOfAll, summed } from './placement-refusal.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
 import { quotaAfter, workerOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
-import type { ScaleLimit, ScaleTarget } from './scale-target.ts';
+import type { ScaleTarget } from './scale-target.ts';
 import { chosenScaler } from './chosen-scaler.ts';
 import { inWordsOf } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, Scaler } from './scaler.ts';
 import { countStates } from './worker-counts.ts';
 import type { StateCounts } from './worker-counts.ts';
+import { rolloutStep, scalerView } from './rollout.ts';
+import type { RolloutStep } from './rollout.ts';
 import { reconcileWorkers } from './worker-reconcile.ts';
 import type { WorkerChanges } from './worker-reconcile.ts';
 
 /** What the owner chose, and what its workers ask of machines. */
-export type DecisionSettings = ScaleSettings & PlacementRequest;
-
-/** Machines and quota, as far as they matter for the workers that are to be placed, woken or frozen. */
-export interface FleetSample extends Survey {
-  /** What a worker needs where these machines are. */
-  request: PlacementRequest;
-  quota: QuotaState;
-  /** Why places were set aside for other accounts (core/domain/fair-share.ts). Absent: none was. */
-  heldBack?: string;
-  /** Why GPUs were kept for larger workers (core/domain/gpu-reservation.ts). Absent: none were that could be had here. */
-  keptBack?: string;
-  /** Frozen workers of this endpoint that stay asleep, because what they have is kept. Absent: none. */
-  asleep?: readonly string[];
-  /** GPUs of one machine that are kept for a worker of this endpoint. Absent: none. */
-  kept?: number;
-  /** Workers of other endpoints that are to give way where one of this finds no place (core/domain/giving-way.ts). Absent: none. */
-  asked?: readonly string[];
-  /** Workers that give way to this endpoint and have not gone yet. Absent: none. */
-  leaving?: number;
-  /** Frozen workers that each machine with workers of this endpoint has room for. */
-  standbyRoom: Readonly<Record<string, number>>;
-}
+export type DecisionSettings = ScaleSettings & PlacementRequest & {
+  /** What a worker of the released version asks of machines while that is checked. Absent: it is not. */
+  checked?: PlacementRequest;
+};
 
 /** Everything that a decision may depend on. */
 export interface DecisionSample {
@@ -55,12 +38,9 @@ export interface DecisionSample {
   settings: DecisionSettings;
   /** Absent: the decision does not need it (`needsFleet`). */
   fleet?: FleetSample;
+  /** The same for the worker of the released version that is started beside the others. Absent: none is. */
+  checkFleet?: FleetSample;
 }
-
-/** One thing to do. */
-export type WorkerAction =
-  | ({ do: 'ADD'; failures: number } & PlacementPlace)
-  | { do: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE' | 'PREEMPT'; workerId: string };
 
 /** What a turn comes to. */
 export interface Decision extends ScaleTarget, PlacementRefusal {
@@ -68,6 +48,8 @@ export interface Decision extends ScaleTarget, PlacementRefusal {
   /** Workers that found no place. */
   throttled: number;
   numbers: DecisionNumbers;
+  /** What becomes of a rollout. Absent: nothing new. */
+  rollout?: RolloutStep;
 }
 
 /** What it was decided from, for people; jobs with lowPriority are left out. */
@@ -81,8 +63,6 @@ export interface DecisionNumbers {
 /** What of a decision is compared with the one before. */
 export type DecisionSummary = Pick<Decision, 'target' | 'throttled' | 'reason' | 'refusal' | 'refusalByMachine'>;
 
-/** Most workers that one turn places; the next turn goes on. */
-export const PLACED_MAX = 200;
 /** Whose share nobody asked for, because nobody waits. */
 const NOBODY: GpuShare = { accountId: '', gpus: 0, weight: 1 };
 /** Decisions of an endpoint that the log keeps, and for how many days. */
@@ -91,13 +71,13 @@ export const LOGGED_DAYS = 7;
 
 /** What there would be to do if every wish could be met. */
 export function wishedChanges({ demand, settings }: DecisionSample, scaler: Scaler = chosenScaler): WorkerChanges {
-  return reconcileWorkers(demand, settings, scaler(demand, settings));
+  return reconcileWorkers(demand, settings, scaler(scalerView(demand, settings), settings));
 }
 
 /** Whether the decision over this sample depends on machines and quota. */
 export function needsFleet(sample: DecisionSample, scaler: Scaler = chosenScaler): boolean {
-  const { add, wake, freeze } = wishedChanges(sample, scaler);
-  return add.length + wake.length + freeze.length > 0;
+  const { add, wake, freeze, check } = wishedChanges(sample, scaler);
+  return add.length + wake.length + freeze.length > 0 || check !== undefined;
 }
 
 /** Who else wants GPUs, and who would do without. */
@@ -145,32 +125,70 @@ function standbysOn(machines: readonly PlacementMachine[], gpuUuids: readonly st
   return all.filter((standby) => standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid))).map(({ workerId }) => workerId);
 }
 
+/**
+ * What the one worker that is started beside others can depend on. `machines`: as the released version sees them. It asks nobody else to give way: that an
+ * endpoint has more workers than it wants for a while is no reason for that.
+ */
+export function checkFleetSample(
+  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, { contest }: Pick<Competitors, 'contest'> = {},
+): FleetSample {
+  const { fleet: _, checkFleet: __, settings, demand } = sample;
+  const { rollout: ___, ...rest } = settings;
+  const alone: DecisionSample = {
+    demand: { ...demand, workers: [] }, settings: { ...rest, ...settings.checked, workersMin: 1, workersMax: 1, scalerType: 'REQUEST_COUNT' },
+  };
+  return fleetSample(alone, machines, quota, () => ({ workers: 1, reason: '' }), { contest });
+}
+
 /** Decides. */
 export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): Decision {
   const changes = wishedChanges(sample, scaler);
+  const step = rolloutStep(sample.demand, sample.settings);
   const frozen = freezable(sample, changes.freeze);
   const woken = wakeable(sample, changes);
   const missing = Array.from({ length: changes.wake.length - woken.length }, () => ({ failures: 0 }));
-  const placed = placeAll(sample, [...changes.add, ...missing], woken, quotaWithout(sample, changes.retire, woken));
+  const quota = quotaWithout(sample, changes.retire, woken);
+  // What is held is not started once more.
+  const wanted = step?.state === 'HELD' ? [] : [...changes.add, ...missing];
+  const placed = inExchange(placeAll(sample.fleet, wanted, woken, quota), changes.needed + missing.length);
+  const checked = placedBeside(sample, changes, placed, quota);
+  const yielded = placed.yields ?? checked.yields;
   const each = (what: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE', ids: readonly string[]): WorkerAction[] => ids.map((workerId) => ({ do: what, workerId }));
   const { target, wished, reason } = changes;
   const { queued, oldestWaitMs, running, workers } = sample.demand;
+  const rollout = { ...step, ...checked.step };
   return {
     target, wished, reason,
     numbers: { queued, oldestWaitMs, running, workers: countStates(workers) },
     limits: [...changes.limits, ...placed.limits],
     actions: [
       ...each('RETIRE', changes.retire), ...each('FREEZE', frozen), ...each('WAKE', woken),
-      ...each('DRAIN', [...changes.drain, ...changes.freeze.filter((id) => !frozen.includes(id))]), ...placed.actions,
+      ...each('DRAIN', [...changes.drain, ...changes.freeze.filter((id) => !frozen.includes(id)), ...(yielded === undefined ? [] : [yielded])]),
+      ...placed.actions, ...checked.actions,
     ],
     throttled: placed.throttled,
     refusal: inWordsOf(sample.settings, placed.refusal), refusalByMachine: inWordsOf(sample.settings, placed.refusalByMachine),
+    ...(Object.keys(rollout).length > 0 && { rollout }),
   };
+}
+
+/** The worker of the released version, where none of the scaled one was placed now: both were to get the same place. */
+function placedBeside(
+  sample: DecisionSample, { check }: WorkerChanges, placed: Placed, quota: QuotaState,
+): { actions: WorkerAction[]; step: RolloutStep; yields?: string | undefined } {
+  const rollout = sample.settings.rollout;
+  if (!check || !rollout || !sample.checkFleet || placed.actions.some(({ do: what }) => what === 'ADD')) return { actions: [], step: {} };
+  const beside = placeAll(sample.checkFleet, [check], [], quota);
+  const adds = beside.actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, version: rollout.released }] : []));
+  // Where nothing asks for one, none that others keep frozen goes for it.
+  if (rollout.phase === 'REPLACE') return { actions: adds.filter(({ evicted }) => evicted.length === 0), step: { checked: true } };
+  const { yields } = beside;
+  return { actions: adds, step: adds.length === 0 && yields !== undefined ? { roomMade: true } : {}, yields: adds.length === 0 ? yields : undefined };
 }
 
 /** Whether a decision says anything that the one before did not. What each machine says may change at every look, and is no news. */
 export function isNews(decision: Decision, before: DecisionSummary | undefined): boolean {
-  if (decision.actions.length > 0 || before === undefined) return true;
+  if (decision.actions.length > 0 || decision.rollout !== undefined || before === undefined) return true;
   return decision.target !== before.target || decision.throttled !== before.throttled || !sameCause(decision.reason, before.reason)
     || decision.refusal !== before.refusal;
 }
@@ -221,64 +239,7 @@ function gpusOf({ demand }: DecisionSample, workerId: string): number {
   return demand.workers.find(({ id }) => id === workerId)?.gpus ?? 0;
 }
 
-/** What placing came to. */
-interface Placed extends PlacementRefusal {
-  actions: WorkerAction[];
-  throttled: number;
-  limits: ScaleLimit[];
-}
-
-/** Places as many workers as there is room for, and says why the next one found no place. */
-function placeAll({ fleet }: DecisionSample, wanted: readonly { failures: number }[], woken: readonly string[], quotaBefore: QuotaState): Placed {
-  const actions: WorkerAction[] = [];
-  const none = { actions, throttled: 0, refusal: '', refusalByMachine: '', limits: [] };
-  if (!fleet || wanted.length === 0) return none;
-  const machines = fleet.candidates.map((machine) => withAwake(machine, woken));
-  let quota = quotaBefore;
-  for (const { failures } of wanted.slice(0, PLACED_MAX)) {
-    const place = bestOf(machines, fleet.request);
-    const throttled = wanted.length - actions.length;
-    if (!place) return { ...noPlace(fleet, machines, throttled), throttled, actions: [...actions, ...askedAway(fleet)] };
-    const gpus = place.gpuUuids.length;
-    const over = workerOverQuota(quota, gpus);
-    if (over !== undefined) {
-      return { actions, throttled, refusal: over, refusalByMachine: over, limits: [{ limit: 'QUOTA', cut: throttled, text: over }] };
-    }
-    quota = quotaAfter(quota, { workers: 1, gpus });
-    const index = machines.findIndex((machine) => machine.id === place.machineId);
-    machines[index] = occupied(machines[index]!, place);
-    // Where others crashed it goes on with their series.
-    actions.push({ do: 'ADD', failures: Math.max(failures, machines[index]!.crashes?.failures ?? 0), ...place });
-  }
-  const later = wanted.length - actions.length;
-  if (later === 0) return none;
-  return { ...none, limits: [{ limit: 'AT_ONCE', cut: later, text: `no more than ${PLACED_MAX} workers are placed at once; the next ones follow` }] };
-}
-
-/** The machine when these of its frozen workers are awake: what they have is not free for others. */
-function withAwake(machine: PlacementMachine, woken: readonly string[]): PlacementMachine {
-  const waking = machine.standbys.filter(({ workerId }) => woken.includes(workerId));
-  return waking.reduce((after, { workerId, gpuUuids, instanceId }) => (
-    occupied(after, { machineId: machine.id, gpuUuids: [...gpuUuids], instanceId, evicted: [workerId] })
-  ), machine);
-}
-
-function askedAway({ asked = [] }: FleetSample): WorkerAction[] {
-  return asked.map((workerId) => ({ do: 'PREEMPT', workerId }));
-}
-
-function noPlace(
-  { request, refused, heldBack, keptBack, kept, asked = [], leaving = 0 }: FleetSample, machines: readonly PlacementMachine[], cut: number,
-): PlacementRefusal & { limits: ScaleLimit[] } {
-  if (heldBack !== undefined) return { refusal: heldBack, refusalByMachine: heldBack, limits: [{ limit: 'FAIR_SHARE', cut, text: heldBack }] };
-  if (keptBack !== undefined) return { refusal: keptBack, refusalByMachine: keptBack, limits: [{ limit: 'KEPT_GPUS', cut, text: keptBack }] };
-  const full = machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! }));
-  const refusal = refusalOfAll(summed(full, refused), request, kept);
-  const text = withGivingWay(refusal.refusal, asked.length + leaving);
-  return { ...refusal, refusal: text, limits: [{ limit: 'NO_PLACE', cut, text }] };
-}
-
 /** Without whatever else an endpoint has: what a log keeps is what a decision depends on. */
-function requestOf({ imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds }: PlacementRequest): PlacementRequest {
+export function requestOf({ imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds }: PlacementRequest): PlacementRequest {
   return { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds };
 }

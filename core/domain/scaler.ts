@@ -1,4 +1,5 @@
 /** How many workers an endpoint should have. Pure: a sample and settings in, a number and its reason out. */
+import type { RolloutSettings } from './rollout-settings.ts';
 import type { TrafficSample } from './traffic.ts';
 
 /** One worker as a scaler sees it. */
@@ -27,6 +28,10 @@ export interface WorkerSample {
   retryDue: boolean;
   /** Milliseconds until it has. Absent: it has, or there is none. */
   retryMs?: number;
+  /** It has held something and got rid of it. Absent: no, or nobody asks. */
+  served?: true;
+  /** Milliseconds since it could take its first job. Absent: not yet, or nobody asks. */
+  readyMs?: number;
 }
 
 /** What a scaler may see of an endpoint. Jobs with lowPriority are left out of both counts. */
@@ -53,10 +58,12 @@ export interface ScaleSettings {
   scalerValue: number;
   /** Idle workers are frozen instead of stopped. */
   flashBoot: boolean;
-  /** Workers of another version are replaced. */
+  /** The version that is scaled: workers of another are replaced. */
   version: number;
   /** Load balancing: requests stand where jobs do. Absent: jobs. */
   requests?: true;
+  /** A release that is not complete. Absent: there is none, and workers of other versions go at once. */
+  rollout?: RolloutSettings;
 }
 
 /** What a scaler recommends, before workersMin, workersMax and idle time are looked at. */

@@ -28,7 +28,7 @@ export interface Worker {
   held: number;
   /** Endpoint version it was started from. */
   version: number;
-  /** The endpoint has a newer version. */
+  /** The endpoint has a newer version, and it is to go. */
   outdated: boolean;
   gpuUuids: string[];
   /** Of these, those whose driver tells something; none while it is frozen, and once it has crashed or ended. */

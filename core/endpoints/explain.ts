@@ -51,7 +51,7 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   const shown = demand.workers.slice(0, WORKERS_MAX);
   const [[last], told, refusals, nowhere, machines, crashes, queue, gaveWay] = await Promise.all([
     explains.decisions(endpointId, 0, 1), explains.workers(endpointId, shown.map(({ id }) => id)),
-    scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(), scales.crashes([endpointId]),
+    scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(), scales.crashes([seen.endpoint]),
     explains.queueLength(endpointId), explains.gaveWay(endpointId),
   ]);
   const ends = new Map(told.map((worker) => [worker.id, worker]));

@@ -49,7 +49,8 @@ async function refusalsOf({ machineViews, cannotRun, scales }: ReadContext, id: 
   const waiting = await machineViews.waiting();
   if (waiting.length === 0) return [];
   const ids = waiting.map((endpoint) => endpoint.id);
-  const [machines, requests, crashes] = await Promise.all([cannotRun.machines(), scales.requestsOf(ids), scales.crashes(ids)]);
+  const [machines, requests] = await Promise.all([cannotRun.machines(), scales.requestsOf(ids)]);
+  const crashes = await scales.crashes(requests);
   return waiting.flatMap((endpoint) => {
     const request = requests.find((needs) => needs.id === endpoint.id);
     // Whether its workers run elsewhere decides on the order of machines only.

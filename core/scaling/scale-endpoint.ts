@@ -8,11 +8,12 @@ import type { PlacementMachine } from '../domain/placement-filters.ts';
 import { withKnownIdleness } from '../domain/known-idleness.ts';
 import { decide, isNews, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import type { RolloutStep } from '../domain/rollout.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { EndpointSample } from '../store/scale-samples.ts';
-import type { TurnChanges } from '../store/scale-store.ts';
+import type { TurnChanges } from '../store/scale-turn.ts';
 import type { Stores } from '../store/storage.ts';
 import type { TurnCourse } from '../store/turn-course.ts';
 
@@ -22,6 +23,8 @@ export interface ScaleResult extends TurnChanges {
   /** What binds, each with the workers that there would be without it. */
   limits: readonly ScaleLimit[];
   reason: string;
+  /** What became of its rollout. Absent: nothing new. */
+  rollout?: RolloutStep & { version: number };
 }
 
 /** An endpoint whose turn it is, and workers of others that may give way to it. */
@@ -52,7 +55,11 @@ export async function scaleEndpoints(
     if (isNews(decision, turn.before)) turn.log(decision, sample);
     else if (decision.refusalByMachine !== turn.before?.refusalByMachine) turn.note(decision);
     const { throttled, limits, reason, refusalByMachine } = decision;
-    results.set(endpointId, { ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}` });
+    const { rollout: step } = decision;
+    const rollout = step && { ...step, version: sample.settings.rollout!.released };
+    results.set(endpointId, {
+      ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}`, ...(rollout && { rollout }),
+    });
   }, course);
   return taken ? results : undefined;
 }

@@ -242,7 +242,7 @@ export class ScaleLoop extends BaseService {
       this.#dispensable.see(endpoint.id, duty.mine ? dispensable(sample.demand, sample.settings).map(({ id }) => id) : []);
     }
     const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
-    const throttled = wanting.filter(({ before }) => before && before.throttled > 0).map(({ endpoint }) => endpoint.id);
+    const throttled = wanting.filter(({ before }) => before && before.throttled > 0).map(({ endpoint }) => endpoint);
     const [machines, crashes] = await Promise.all([throttled.length > 0 ? store.machineView() : undefined, store.crashes(throttled)]);
     for (const { endpoint, sample, before } of seen) {
       this.#next.see(endpoint.id, nextLook(sample, (before?.throttled ?? 0) > 0, crashes.get(endpoint.id) ?? []));
@@ -282,7 +282,10 @@ export class ScaleLoop extends BaseService {
   #taken(endpointId: string, result: ScaleResult): boolean {
     const { logger, events } = this.#options;
     this.#options.meter?.onTurn(result);
-    const { added, drained, retired, woken, frozen, preempted, throttled, reason } = result;
+    const { added, drained, retired, woken, frozen, preempted, throttled, reason, rollout } = result;
+    if (rollout?.state) logger.info({ endpointId, version: rollout.version, state: rollout.state, workerId: rollout.failedId }, 'rollout');
+    // Another version is scaled from now on.
+    if (rollout) this.wake([endpointId]);
     if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
     // None of those that the pause is for may be left.
     if (drained.length + retired.length + frozen.length > 0) this.#restUntil.delete(endpointId);

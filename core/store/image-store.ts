@@ -60,7 +60,8 @@ export class ImageStore {
     // Earlier versions that nothing runs any more: nobody asks for them again.
     if (row?.digest === digest) {
       await sql`DELETE FROM endpoint_image WHERE endpoint_id = ${endpointId}
-        AND version < (SELECT min(version) FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND endpoint_id <> '')`;
+        AND version < (SELECT min(version) FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND endpoint_id <> '')
+        AND version NOT IN (SELECT version FROM endpoint_version WHERE endpoint_id = ${endpointId})`;
     }
     return row?.digest;
   }

@@ -1,4 +1,7 @@
 /** What scaling sees of endpoints: settings, workers, what there is to do, and what was decided last. A few statements, however many endpoints. */
+import { scaledSettings } from '../domain/rollout.ts';
+import type { Rollout } from '../domain/rollout-settings.ts';
+import { requestOf } from '../domain/scale-decision.ts';
 import type { DecisionSample, DecisionSettings, DecisionSummary } from '../domain/scale-decision.ts';
 import type { PlacementRequest } from '../domain/placement-filters.ts';
 import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
@@ -7,6 +10,7 @@ import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.
 import type { Database, Fragment, Sql } from './database.ts';
 import { readDemands } from './demand-rows.ts';
 import { asked } from './placement-view.ts';
+import { rolloutColumns, rolloutJoins } from './rollout-rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
 import { readTraffic } from './traffic-rows.ts';
 
@@ -30,7 +34,8 @@ export interface EndpointSample {
   before: DecisionSummary | undefined;
 }
 
-type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSummary[Name] | null };
+type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSummary[Name] | null }
+  & { keptRollout: Rollout | null; good: (PlacementRequest & { version: number }) | null };
 /** A worker of an endpoint. */
 export type WorkerRow = Omit<WorkerSample, 'held'> & { endpointId: string };
 
@@ -57,8 +62,8 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
       e.idle_timeout_seconds AS "idleTimeoutSeconds", e.scaler_type AS "scalerType",
       CASE WHEN e.queue_delay_ms > 0 THEN e.queue_delay_ms::float8 / 1000 ELSE e.scaler_value END AS "scalerValue", e.version,
       e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
-      d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine"
-    FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id WHERE e.id = ANY(${[...endpointIds]})`;
+      d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine", ${rolloutColumns(hot)}
+    FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id ${rolloutJoins(hot)} WHERE e.id = ANY(${[...endpointIds]})`;
   // Beside each other: a job waits for what this comes to.
   const [workerRows, traffic, ofJobs, ofRequests] = await Promise.all([
     readWorkers(hot, endpointIds), readTraffic(hot, rows.filter(({ scalerType }) => scalerType === 'SLO')),
@@ -71,36 +76,55 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
     const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => (
       { ...worker, held: heldBy.get(worker.id) ?? 0, ...(lowOnly?.has(worker.id) && { lowOnly: true as const }) }));
     const lately = traffic.get(row.id);
-    const { target, throttled, reason, refusal, refusalByMachine, ...endpoint } = row;
+    const { target, throttled, reason, refusal, refusalByMachine, keptRollout, good, ...released } = row;
+    const endpoint = scaledSettings<ScaleEndpoint>(released, good ? { ...released, ...good } : undefined, keptRollout ?? undefined, own, target ?? undefined);
+    const isChecked = endpoint.rollout?.state === 'CHECKING' && good;
+    const settings = { ...settingsOf(endpoint), ...(isChecked && { checked: requestOf(released) }) };
+    const seen = { ...demand, ...(lately && { traffic: lately }), workers: sampledWorkers(own, endpoint) };
     const before = target === null ? undefined : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
-    return { endpoint, before, sample: { demand: { ...demand, ...(lately && { traffic: lately }), workers: own }, settings: settingsOf(endpoint) } };
+    return { endpoint, before, sample: { demand: seen, settings } };
   });
+}
+
+/** Workers of a sample: what only a rollout asks of them is left out where there is none. */
+export function sampledWorkers(workers: readonly WorkerSample[], { rollout }: ScaleSettings): WorkerSample[] {
+  return rollout ? [...workers] : workers.map(({ served: _, readyMs: __, ...worker }) => worker);
 }
 
 /** Workers of endpoints that have not ended, oldest first. */
 export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
-  const rows = await sql<(Omit<WorkerRow, 'retryMs'> & { retryMs: number | null })[]>`
+  const rows = await sql<(Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served'> & { retryMs: number | null; readyMs: number | null; served: boolean })[]>`
     SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures,
       coalesce(w.retry_at <= now(), false) AS "retryDue",
       CASE WHEN w.retry_at > now() THEN ceil(extract(epoch FROM w.retry_at - now()) * 1000)::bigint END AS "retryMs",
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
       greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
+      greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs", cardinality(w.busy_times) > 1 AS served,
       cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
-  return rows.map(({ retryMs, ...row }) => (retryMs === null ? row : { ...row, retryMs }));
+  return rows.map(({ retryMs, readyMs, served, ...row }) => (
+    { ...row, ...(retryMs !== null && { retryMs }), ...(readyMs !== null && { readyMs }), ...(served && { served: true as const }) }));
+}
+
+/** A version of an endpoint. */
+export interface EndpointVersion {
+  id: string;
+  version: number;
 }
 
 /**
- * Crashes of endpoints' present versions, by machine: those that are followed by a pause (crashPauseSeconds), of workers that were to run. A worker that came
- * after one carries its series until it has done a job; one that carries nothing any more ends it. Of one that came before that tells nothing.
+ * Crashes of these versions, one of each endpoint, by machine: those that are followed by a pause (crashPauseSeconds), of workers that were to run. A worker
+ * that came after one carries its series until it has done a job; one that carries nothing any more ends it. Of one that came before that tells nothing.
  */
-export async function readCrashes(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, MachineCrashes[]>> {
+export async function readCrashes(sql: Sql, versions: readonly EndpointVersion[]): Promise<Map<string, MachineCrashes[]>> {
+  if (versions.length === 0) return new Map();
   const rows = await sql<(MachineCrashes & { endpointId: string })[]>`
     SELECT DISTINCT ON (c.endpoint_id, c.machine_id) c.endpoint_id AS "endpointId", c.machine_id AS "machineId", c.failures, c.id AS "workerId",
       c.exit_code AS "exitCode", c.gpu_uuids AS "gpuUuids", ceil(greatest(extract(epoch FROM c.retry_at - now()) * 1000, 0))::bigint AS "retryMs"
-    FROM worker c JOIN endpoint e ON e.id = c.endpoint_id AND e.version = c.version
-    WHERE c.endpoint_id = ANY(${[...endpointIds]}) AND ${crashed(sql)} AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h'
+    FROM unnest(${versions.map(({ id }) => id)}::text[], ${versions.map(({ version }) => version)}::int[]) AS e (id, version)
+      JOIN worker c ON c.endpoint_id = e.id AND c.version = e.version
+    WHERE ${crashed(sql)} AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h'
       AND NOT EXISTS (SELECT FROM worker w WHERE w.endpoint_id = c.endpoint_id AND w.machine_id = c.machine_id AND w.version = c.version
         AND w.failures = 0 AND w.created_at > c.retry_at - interval '1 s')
     ORDER BY c.endpoint_id, c.machine_id, c.retry_at DESC`;

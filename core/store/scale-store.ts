@@ -1,26 +1,23 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
-import { wishedChanges, fleetSample } from '../domain/scale-decision.ts';
-import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
 import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { Scaler, WorkerSample } from '../domain/scaler.ts';
+import type { WorkerSample } from '../domain/scaler.ts';
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } from '../domain/worker.ts';
 import { inTransaction } from './database.ts';
-import type { Database, Sql } from './database.ts';
+import type { Database } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
-import { preemptWorkers, readGivingWay } from './gpu-contest.ts';
-import { settledDigest } from './image-rows.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
-import { asked, placementView, readPlacement } from './placement-view.ts';
+import { asked, readPlacement } from './placement-view.ts';
 import type { RunningJobs } from './running-jobs.ts';
 import { reapLog } from './scale-log-rows.ts';
 import { readCrashes, sampleEndpoints } from './scale-samples.ts';
-import type { EndpointSample } from './scale-samples.ts';
+import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
-import { evictStandbys, freezeWorkers, wakeStandbys } from './standby-rows.ts';
+import { checkedVersions, turnOf } from './scale-turn.ts';
+import type { ScaleTurn } from './scale-turn.ts';
 import { TurnCourse } from './turn-course.ts';
 import { TurnFleet } from './turn-fleet.ts';
 import { TurnWrites } from './turn-writes.ts';
@@ -33,38 +30,7 @@ const REFUSED_MAX = 1_000;
 /** An endpoint as it asks for machines. */
 export interface EndpointNeeds extends PlacementRequest {
   id: string;
-}
-
-/** What one endpoint's turn may do while it is locked. */
-export interface ScaleTurn {
-  /** What was seen, without the fleet. */
-  sample: DecisionSample;
-  /** What was decided last; undefined: nothing yet. */
-  before: DecisionSummary | undefined;
-  /**
-   * The same as it is under the placement lock, with the fleet. The lock is kept until the turn ends, so that nothing that is placed, frozen, woken
-   * or evicted crosses another such thing. `dispensable`: workers of other endpoints that may be asked to give way.
-   */
-  withFleet(scaler: Scaler, dispensable: readonly string[]): Promise<DecisionSample>;
-  /** Does what was decided. `newId` names a new worker. Answers what changed. */
-  commit(decision: Decision, newId: () => string): Promise<TurnChanges>;
-  /** Keeps the decision, and appends it to the log with its sample: when the turns that are taken together are over. */
-  log(decision: Decision, sample: DecisionSample): void;
-  /** Keeps what each machine says now of a decision that says nothing new, likewise. */
-  note(decision: Decision): void;
-}
-
-/** What a turn changed. */
-export interface TurnChanges {
-  added: string[];
-  drained: string[];
-  retired: string[];
-  woken: string[];
-  frozen: string[];
-  /** Workers of other endpoints. */
-  preempted: string[];
-  /** Machines whose desired workers changed. */
-  machineIds: string[];
+  version: number;
 }
 
 export class ScaleStore {
@@ -77,7 +43,8 @@ export class ScaleStore {
   }
 
   /**
-   * Endpoints that may need a change: they have workers, want some or have throttled ones, or normal jobs or requests wait. Found from what there is:
+   * Endpoints that may need a change: they have workers, want some or have throttled ones, a release is to be
+   * checked, or normal jobs or requests wait. Found from what there is:
    * endpoints that sleep are not even read. `lost`: there are workers of machines whose lease has run out. On the hot pool, which steps from queue to
    * queue by the index: another plan would read all queued jobs once a second. Without `queues` nothing is found by its jobs alone.
    */
@@ -92,6 +59,8 @@ export class ScaleStore {
       SELECT w.endpoint_id AS id FROM worker w WHERE w.ended_at IS NULL AND w.machine_id <> ''
       UNION SELECT e.id FROM endpoint e WHERE e.workers_min > 0
       UNION SELECT s.endpoint_id FROM scale_decision s WHERE s.throttled > 0
+      UNION SELECT r.endpoint_id FROM endpoint_rollout r JOIN endpoint e ON e.id = r.endpoint_id AND e.workers_max > 0
+        WHERE r.state = 'CHECKING' AND NOT r.checked AND r.good_version IS NOT NULL
       UNION SELECT d.endpoint_id FROM endpoint_demand d WHERE d.waiting > 0 AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'
       UNION SELECT q.id FROM queue q JOIN endpoint e ON e.id = ANY(ARRAY[q.id])
         WHERE q.id IS NOT NULL AND e.workers_max > 0 AND (SELECT j.position FROM job j
@@ -113,9 +82,9 @@ export class ScaleStore {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }
 
-  /** Where workers of these endpoints crash. */
-  async crashes(endpointIds: readonly string[]): Promise<Map<string, MachineCrashes[]>> {
-    return endpointIds.length === 0 ? new Map() : readCrashes(this.#database.hot, endpointIds);
+  /** Where workers of these versions of endpoints crash, one version of each. */
+  async crashes(versions: readonly EndpointVersion[]): Promise<Map<string, MachineCrashes[]>> {
+    return readCrashes(this.#database.hot, versions);
   }
 
   /** Why workers of these endpoints find no place, or jobs wait for workers that may not be; others are left out. */
@@ -132,7 +101,7 @@ export class ScaleStore {
   /** What these endpoints ask of machines. */
   async requestsOf(endpointIds: readonly string[]): Promise<EndpointNeeds[]> {
     const { sql } = this.#database;
-    return sql<EndpointNeeds[]>`SELECT ${asked(sql)} FROM endpoint e WHERE e.id = ANY(${[...endpointIds]})`;
+    return sql<EndpointNeeds[]>`SELECT ${asked(sql)}, e.version FROM endpoint e WHERE e.id = ANY(${[...endpointIds]})`;
   }
 
   /** Ends the workers of machines whose lease has run out. Answers their endpoints. */
@@ -197,13 +166,14 @@ export class ScaleStore {
         SELECT id, pg_backend_pid() AS pid FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
       if (locked.length > 0) course.begun(locked[0]!.pid);
       const ids = locked.map(({ id }) => id);
-      const [found, crashes] = await Promise.all([sampleEndpoints({ sql, hot, running: this.#running }, ids), readCrashes(hot, ids)]);
+      const found = await sampleEndpoints({ sql, hot, running: this.#running }, ids);
+      const [crashes, checkedCrashes] = await Promise.all([readCrashes(hot, found.map(({ endpoint }) => endpoint)), readCrashes(hot, checkedVersions(found))]);
       const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint), crashes);
       const byId = new Map(found.map((one) => [one.endpoint.id, one]));
       const written = new TurnWrites(sql);
       for (const id of endpointIds) {
         const one = byId.get(id);
-        if (one) await turn(id, turnOf({ sql, fleet, written }, one));
+        if (one) await turn(id, turnOf({ sql, fleet, written, checkedCrashes }, one));
       }
       await written.all();
       return true;
@@ -219,80 +189,7 @@ export class ScaleStore {
   }
 }
 
-/** What turns of one transaction share. */
-interface TurnContext {
-  sql: Sql;
-  fleet: TurnFleet;
-  written: TurnWrites;
-}
-
 /** A worker holds something, and is soon to be written down as busy again: sessions tell when a job ends, nobody when a request does. */
 function countsAgain({ held, idleMs }: WorkerSample, { type, idleTimeoutSeconds }: EndpointSample['endpoint']): boolean {
   return held > 0 && (type === 'LB' || idleMs * 2 >= idleTimeoutSeconds * 1_000);
-}
-
-function turnOf({ sql, fleet, written }: TurnContext, { endpoint, sample, before }: EndpointSample): ScaleTurn {
-  return {
-    sample,
-    before,
-    withFleet: async (scaler, dispensable) => {
-      await fleet.open();
-      // What others did to these workers until the lock was had is seen now, and nothing more until it is given back.
-      const held = new Map(sample.demand.workers.map(({ id, held: attempts }) => [id, attempts]));
-      const workers = fleet.workersOf(endpoint.id).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
-      const fresh = { ...sample, demand: { ...sample.demand, workers } };
-      const { retire } = wishedChanges(fresh, scaler);
-      const givesWay = endpoint.gpuCount > 0 && dispensable.length > 0;
-      if (givesWay || fleet.readsAnew(endpoint)) await written.all();
-      // Sent together: whoever waits for the lock waits for each answer.
-      const [contest, giving, machines, quota] = await Promise.all([
-        fleet.contestOf(endpoint),
-        givesWay ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
-        retire.length === 0 ? fleet.machinesFor(endpoint) : machinesWithout({ sql, fleet, written }, endpoint, retire),
-        fleet.quotaOf(endpoint.accountId),
-      ]);
-      return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
-    },
-    commit: async (decision, newId) => {
-      const machines = new Map([...sample.demand.workers, ...fleet.workersOf(endpoint.id)].map((worker) => [worker.id, worker.machineId]));
-      const changes = await commit({ sql, written, machines }, endpoint, decision, newId);
-      fleet.apply(decision);
-      return changes;
-    },
-    log: (decision, whole) => written.log(endpoint.id, decision, whole),
-    note: (decision) => written.note(endpoint.id, decision),
-  };
-}
-
-/** Machines when some of the endpoint's workers are given up. */
-async function machinesWithout(
-  { sql, fleet, written }: TurnContext, endpoint: EndpointSample['endpoint'], goneIds: readonly string[],
-): Promise<PlacementMachine[]> {
-  const { id: endpointId, version, imageName } = endpoint;
-  await written.workers();
-  const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
-  return fleet.crashed(endpoint, await placementView(sql, { endpointId, imageName, imageDigest, goneIds }));
-}
-
-async function commit(
-  { sql, written, machines }: Pick<TurnContext, 'sql' | 'written'> & { machines: ReadonlyMap<string, string> },
-  { id: endpointId, version }: EndpointSample['endpoint'], { actions }: Decision, newId: () => string,
-): Promise<TurnChanges> {
-  const idsOf = (what: string): string[] => actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
-  const retired = idsOf('RETIRE');
-  if (retired.length > 0) {
-    await sql`UPDATE worker w SET desired = 'GONE', ended_at = now()
-      FROM ${lockedInOrder(sql, sql`id = ANY(${retired}) AND ended_at IS NULL`)} AS l WHERE w.id = l.id`;
-  }
-  const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
-  const woken = await wakeStandbys(sql, idsOf('WAKE'));
-  const drained = idsOf('DRAIN').map((id) => ({ id, machineId: machines.get(id)! }));
-  written.drain(idsOf('DRAIN'));
-  const preempted = await preemptWorkers(sql, idsOf('PREEMPT'), endpointId);
-  const added = actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, id: newId() }] : []));
-  await evictStandbys(sql, added.flatMap(({ evicted }) => evicted));
-  written.add(added.map(({ id, ...action }) => ({ endpointId, version, id, action })));
-  const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
-  const machineIds = [...new Set([...frozen, ...woken, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
-  return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
 }

@@ -15,7 +15,7 @@ import { areGpusShort, readGpuContest } from './gpu-contest.ts';
 import { readPlacement } from './placement-view.ts';
 import { accountsWithQuota, readQuotaState } from './quota-rows.ts';
 import { readWorkers } from './scale-samples.ts';
-import type { ScaleEndpoint, WorkerRow } from './scale-samples.ts';
+import type { EndpointVersion, ScaleEndpoint, WorkerRow } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
 
 export class TurnFleet {
@@ -75,13 +75,22 @@ export class TurnFleet {
 
   /** All machines as an endpoint sees them. */
   machinesFor(endpoint: ScaleEndpoint): PlacementMachine[] {
+    return this.crashed(endpoint, this.#machinesOf(endpoint));
+  }
+
+  /** The same for the version that is checked beside the one that is scaled: `crashes` of that. */
+  machinesForChecked({ id, version }: EndpointVersion, crashes: readonly MachineCrashes[]): PlacementMachine[] {
+    return withCrashes(this.#machinesOf({ id }), crashes, runsSomewhere(this.workersOf(id), version));
+  }
+
+  #machinesOf(endpoint: { id: string }): PlacementMachine[] {
     const images = this.#images.get(endpoint.id);
     const there = this.workersOf(endpoint.id).filter(({ desired, state }) => desired !== 'FREEZE' && state !== 'UNHEALTHY');
     const own = Map.groupBy(there, ({ machineId }) => machineId);
-    return this.crashed(endpoint, [...this.#machines!.values()].map((machine) => {
+    return [...this.#machines!.values()].map((machine) => {
       const [siblings, hasImage] = [own.get(machine.id)?.length ?? 0, images?.has(machine.id) ?? false];
       return siblings === 0 && !hasImage ? machine : { ...machine, siblings, hasImage };
-    }));
+    });
   }
 
   /** These machines with what crashed there of an endpoint. */

@@ -2,8 +2,11 @@
  * What turns of one transaction write whose answers nobody needs: kept until they are over, and then written with one statement of each kind, however many
  * endpoints there were. Whoever waits for the placement lock waits for each of them.
  */
-import type { Decision, DecisionSample, WorkerAction } from '../domain/scale-decision.ts';
+import type { WorkerAction } from '../domain/place-workers.ts';
+import type { Decision, DecisionSample } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
+import { writeRollouts } from './rollout-rows.ts';
+import type { SteppedRollout } from './rollout-rows.ts';
 import { logDecisions, noteDecisions } from './scale-log-rows.ts';
 import type { LoggedTurn, NotedTurn } from './scale-log-rows.ts';
 import { lockPlacement } from './standby-rows.ts';
@@ -23,6 +26,7 @@ export class TurnWrites {
   #drained: string[] = [];
   #logged: LoggedTurn[] = [];
   #noted: NotedTurn[] = [];
+  #rollouts: SteppedRollout[] = [];
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -34,6 +38,10 @@ export class TurnWrites {
 
   drain(workerIds: readonly string[]): void {
     this.#drained.push(...workerIds);
+  }
+
+  step(rollout: SteppedRollout): void {
+    this.#rollouts.push(rollout);
   }
 
   log(endpointId: string, decision: Decision, sample: DecisionSample): void {
@@ -60,9 +68,11 @@ export class TurnWrites {
 
   /** Everything so far, sent together: who reads what accounts have, or who waits for GPUs, must see it. */
   async all(): Promise<void> {
-    const [logged, noted] = [this.#logged, this.#noted];
-    [this.#logged, this.#noted] = [[], []];
-    await Promise.all([this.workers(), logDecisions(this.#sql, logged), noteDecisions(this.#sql, noted), this.#drains()]);
+    const [logged, noted, rollouts] = [this.#logged, this.#noted, this.#rollouts];
+    [this.#logged, this.#noted, this.#rollouts] = [[], [], []];
+    await Promise.all([
+      this.workers(), logDecisions(this.#sql, logged), noteDecisions(this.#sql, noted), writeRollouts(this.#sql, rollouts), this.#drains(),
+    ]);
   }
 
   /** Under the placement lock, as somebody may ask one of them to give way just now; last of all, so that turns which place nothing hold it for no longer. */

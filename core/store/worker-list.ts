@@ -68,7 +68,7 @@ export async function endedWorkers(database: Database, selection: WorkerSelectio
 async function readWorkers(database: Database, ids: string[]): Promise<Worker[]> {
   const rows = await database.sql<WorkerRow[]>`
     SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId", w.machine_id AS "machineId", w.desired,
-      w.state, w.capacity, w.version, w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads",
+      w.state, w.capacity, w.version, w.version < e.version AND w.desired <> 'RUN' AS outdated, w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads",
       w.reason, w.exit_code AS "exitCode",
       w.sdk_version AS "sdkVersion", (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs",
       (extract(epoch FROM w.ready_at) * 1000)::bigint AS "readyAtMs", (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs",

@@ -1,4 +1,4 @@
-/** What was changed of an endpoint, by whom, and which version it came to. Written with the change and never altered; values are left out. */
+/** What was changed of an endpoint, by whom, and which version it came to. Written with the change; values are left out. */
 import { bigserial, boolean, index, integer, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
@@ -17,4 +17,7 @@ export const endpointRelease = pgTable('endpoint_release', {
   action: text('action').notNull(),
   /** Names of the fields that were set. */
   fields: text('fields').array().notNull().default(sql`'{}'`),
+  /** What became of a new version, as endpoint_rollout says at the end of its rollout, and why it was held. Empty: nothing yet, or no new version. */
+  outcome: text('outcome').notNull().default(''),
+  outcomeReason: text('outcome_reason').notNull().default(''),
 }, (t) => [index('endpoint_release_endpoint_idx').on(t.endpointId, t.id)]);

@@ -6,6 +6,7 @@ export * from './endpoint.ts';
 export * from './endpoint-demand.ts';
 export * from './endpoint-image.ts';
 export * from './endpoint-release.ts';
+export * from './endpoint-rollout.ts';
 export * from './endpoint-traffic.ts';
 export * from './given-template.ts';
 export * from './gpu-hold.ts';

@@ -1,5 +1,5 @@
 /**
- * A change of what workers run replaces them gently, on real parts: the idle one goes at once, the busy one finishes its job first, and
+ * A change of what workers run replaces them gently, on real parts: the idle one goes first, the busy one finishes its job before it goes, and
  * those that come run the new version. One row for every kind of change, and one for a restart, which changes nothing else.
  */
 import { writeFileSync } from 'node:fs';
@@ -67,8 +67,9 @@ for (const [what, change, seen] of CHANGES) {
     await change(endpointId);
     const { endpoint } = await call(clients.endpoints, 'getEndpoint', { id: endpointId }, key);
     t.equal(endpoint!.version, busy.version + 1, 'the version rises');
-    const between = await waitFor('the idle worker to go and two new ones to come', async () => {
+    const between = await waitFor('two new ones to come, the idle worker to go and the busy one to be told to', async () => {
       const all = await workers();
+      if (all.find(({ id }) => id === busy.id)?.state !== WorkerState.OUTDATED) return undefined;
       const fresh = all.filter((worker) => worker.version === endpoint!.version && worker.state === WorkerState.READY);
       return !all.some(({ id }) => id === idle.id) && fresh.length === 2 ? all : undefined;
     });

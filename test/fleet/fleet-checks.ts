@@ -58,7 +58,7 @@ export async function checkReplays(sql: postgres.Sql): Promise<{ decisions: numb
       WHERE id > ${after} AND sample IS NOT NULL ORDER BY id LIMIT ${PAGE}`;
     if (rows.length === 0) return { decisions, faults };
     for (const { id, sample, ...logged } of rows) {
-      const { refusalByMachine: _, ...again } = decide(sample);
+      const { refusalByMachine: _, rollout: __, ...again } = decide(sample);
       if (!isDeepStrictEqual(JSON.parse(JSON.stringify(again)), { ...logged })) {
         faults.push(`decision ${id} is another one when it is made again: ${again.reason} instead of ${logged.reason}`);
       }

@@ -1,7 +1,8 @@
 /** Statements that change several workers or jobs at once, of which others change the same at the same moment: none is broken off by PostgreSQL. */
 import t from 'tap';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';
-import type { Decision, WorkerAction } from '../../../core/domain/scale-decision.ts';
+import type { WorkerAction } from '../../../core/domain/place-workers.ts';
+import type { Decision } from '../../../core/domain/scale-decision.ts';
 import { lockedInOrder } from '../../../core/store/worker-order.ts';
 import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
 import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';

@@ -5,7 +5,7 @@ import { readPlacement } from '../../../core/store/placement-view.ts';
 import { TurnFleet } from '../../../core/store/turn-fleet.ts';
 import type { Sql } from '../../../core/store/database.ts';
 import type { ScaleEndpoint } from '../../../core/store/scale-samples.ts';
-import type { WorkerAction } from '../../../core/domain/scale-decision.ts';
+import type { WorkerAction } from '../../../core/domain/place-workers.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 
 t.setTimeout(120_000);

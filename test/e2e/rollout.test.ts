@@ -1,0 +1,159 @@
+/**
+ * Releases on real parts, with a request each half second: a good one answers all of them, and so does the version before one that does not come up.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+import t from 'tap';
+import type { Test } from 'tap';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/handlers.ts';
+import { lbClient, lbEndpoint, LB_WORKER } from '../helpers/lb-endpoint.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(240_000);
+const system = await startSystem(t, { cores: 2, agentEnv: { SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2,NVIDIA A40:46068x8' } });
+const { clients, key } = system;
+const sql = postgres(system.database.url, { max: 1 });
+t.teardown(() => sql.end());
+const PERIOD_MS = 500;
+/** Ends at its start where this variable says so. */
+const BROKEN_BY_ENV = ['sh', '-c', '[ -z "$BROKEN" ] || exit 4; exec "$0" "$@"'];
+
+const updateEndpoint = (id: string, fields: Partial<Endpoint>, updateMask: string[]) =>
+  call(clients.endpoints, 'updateEndpoint', { endpoint: Endpoint.fromPartial({ ...fields, id }), updateMask }, key);
+const updateTemplate = async (endpointId: string, fields: Partial<Template>, updateMask: string[]) => {
+  const { endpoint } = await call(clients.endpoints, 'getEndpoint', { id: endpointId }, key);
+  await call(clients.templates, 'updateTemplate', { template: Template.fromPartial({ ...fields, id: endpoint!.templateId }), updateMask }, key);
+};
+const stateOf = async (endpointId: string): Promise<{ state: string; version: number; reason: string }> => (
+  await sql<{ state: string; version: number; reason: string }[]>`SELECT state, version, reason FROM endpoint_rollout WHERE endpoint_id = ${endpointId}`)[0]!;
+const rollout = (endpointId: string, state: string) => waitFor(`the rollout to be ${state}`, async () => {
+  const seen = await stateOf(endpointId);
+  return seen.state === state && seen;
+}, 60_000);
+const versions = async (endpointId: string): Promise<number[]> => (
+  (await call(clients.machines, 'listWorkers', { endpointId }, key)).workers.map(({ version }) => version));
+/** Two workers of this version, and no other. */
+const only = (id: string, version: number) => waitFor(`two of version ${version} alone`, async () => (
+  String(await versions(id)) === `${version},${version}`), 60_000);
+const close = (id: string) => updateEndpoint(id, { workersMin: 0, workersMax: 0 }, ['workers_min', 'workers_max']);
+
+/** Sends a request each half second until `during` is over and for some more; answers how each ended. */
+async function underLoad(send: () => Promise<string>, during: () => Promise<unknown>): Promise<string[]> {
+  const over = new AbortController();
+  const sent: Promise<string>[] = [];
+  const loop = (async () => {
+    for (let more = 2; more > 0; more -= over.signal.aborted ? 1 : 0) {
+      sent.push(send());
+      await delay(PERIOD_MS);
+    }
+  })();
+  await during().finally(() => over.abort());
+  await loop;
+  return Promise.all(sent);
+}
+
+const runsync = (endpointId: string) => async (): Promise<string> => (
+  (await system.request('POST', `/v2/${endpointId}/runsync`, { input: { mode: 'env', names: ['GREETING'] } })).json.status);
+const allDone = (t: Test, ended: readonly string[]): void => {
+  t.ok(ended.length > 2);
+  t.same([...new Set(ended)], ['COMPLETED'], `all ${ended.length} are answered`);
+};
+
+const BAD: [what: string, release: (endpointId: string) => Promise<unknown>, mend: (endpointId: string) => Promise<unknown>][] = [
+  ['a command that exits', (id) => updateTemplate(id, { startCommand: ['sh', '-c', 'exit 3'] }, ['start_command']),
+    (id) => updateTemplate(id, { startCommand: [...BROKEN_BY_ENV, ...jsHandler('all.js')] }, ['start_command'])],
+  ['an environment that ends it', (id) => updateEndpoint(id, { env: { BROKEN: 'yes' } }, ['env']), (id) => updateEndpoint(id, { env: {} }, ['env'])],
+];
+
+for (const [what, release, mend] of BAD) {
+  t.test(`${what}: the version before answers all, the release is held, and the next one serves`, async (t) => {
+    const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
+    const id = await system.createEndpoint({ command, fields: { workersMin: 2, gpuIds: ['NVIDIA A40'] }, workersMax: 2 });
+    await rollout(id, 'COMPLETE');
+    allDone(t, await underLoad(runsync(id), async () => {
+      await release(id);
+      t.match(await rollout(id, 'HELD'), { version: 1, reason: /exit(ed with)? code/ });
+    }));
+    await only(id, 0);
+    allDone(t, await underLoad(runsync(id), async () => {
+      await mend(id);
+      await rollout(id, 'COMPLETE');
+    }));
+    await only(id, 2);
+    await close(id);
+  });
+}
+
+t.test('a held version: a worker of the one before that is lost comes back as it was', async (t) => {
+  const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
+  const id = await system.createEndpoint({ command, env: { GREETING: 'old' }, fields: { workersMin: 1, gpuIds: ['NVIDIA A40'] }, workersMax: 1 });
+  await rollout(id, 'COMPLETE');
+  await updateTemplate(id, { env: { GREETING: 'new', BROKEN: 'yes' } }, ['env']);
+  await rollout(id, 'HELD');
+  await updateEndpoint(id, { workersMin: 0, workersMax: 0 }, ['workers_min', 'workers_max']);
+  await waitFor('no worker', async () => (await versions(id)).length === 0);
+  await updateEndpoint(id, { workersMax: 1 }, ['workers_max']);
+  const jobs = endpointJobs(system, id);
+  t.match(await jobs.reached(await jobs.run({ mode: 'env', names: ['GREETING'] }), 'COMPLETED', 30_000), { output: { GREETING: 'old' } });
+  t.same(await versions(id), [0]);
+  await close(id);
+});
+
+t.test('every GPU taken: one makes room for one, and all requests are answered', async (t) => {
+  const id = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 2, gpuIds: ['NVIDIA L4'] }, workersMax: 2 });
+  await rollout(id, 'COMPLETE');
+  allDone(t, await underLoad(runsync(id), async () => {
+    await updateEndpoint(id, { env: { GREETING: 'new' } }, ['env']);
+    await rollout(id, 'COMPLETE');
+  }));
+  await only(id, 1);
+  allDone(t, await underLoad(runsync(id), async () => {
+    await updateTemplate(id, { startCommand: ['sh', '-c', 'exit 3'] }, ['start_command']);
+    await rollout(id, 'HELD');
+    await only(id, 1);
+  }));
+  await close(id);
+});
+
+t.test('load balancing: a health path that says 404, and a server that takes a while', async (t) => {
+  const { at } = lbClient(system);
+  const id = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
+  await rollout(id, 'COMPLETE');
+  const get = async (): Promise<string> => String((await at(id, '/x')).status);
+  const answered = (ended: readonly string[]): void => { t.same([...new Set(ended)], ['200'], `all ${ended.length} are answered`); };
+  answered(await underLoad(get, async () => {
+    await updateTemplate(id, { startCommand: [process.execPath, '-e', SICK] }, ['start_command']);
+    await waitFor('one of the new version', async () => (await versions(id)).includes(1));
+    await delay(3 * PERIOD_MS);
+  }));
+  t.same((await versions(id)).filter((version) => version === 0).length, 2);
+  answered(await underLoad(get, async () => {
+    await updateTemplate(id, { startCommand: ['sh', '-c', 'sleep 1; exec "$0" "$@"', ...LB_WORKER] }, ['start_command']);
+    await rollout(id, 'COMPLETE');
+  }));
+  await only(id, 2);
+  await close(id);
+});
+
+const SICK = 'require("node:http").createServer((request, reply) => { reply.statusCode = 404; reply.end(); }).listen(process.env.PORT, "127.0.0.1")';
+
+t.test('an endpoint without workers: what does not start is found before a job comes', async (t) => {
+  const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
+  const id = await system.createEndpoint({ command, fields: { workersMin: 0, idleTimeoutSeconds: 1, gpuIds: ['NVIDIA A40'] }, workersMax: 1 });
+  const jobs = endpointJobs(system, id);
+  await jobs.reached(await jobs.run({ mode: 'env', names: [] }), 'COMPLETED', 30_000);
+  await rollout(id, 'COMPLETE');
+  await waitFor('no worker', async () => (await versions(id)).length === 0);
+  await updateEndpoint(id, { env: { BROKEN: 'yes' } }, ['env']);
+  await rollout(id, 'HELD');
+  await jobs.reached(await jobs.run({ mode: 'env', names: [] }), 'COMPLETED', 30_000);
+  await updateEndpoint(id, { env: {} }, ['env']);
+  t.match(await rollout(id, 'COMPLETE'), { version: 2 });
+  await waitFor('no worker again', async () => (await versions(id)).length === 0);
+  await close(id);
+});
