@@ -149,7 +149,7 @@ export interface WorkerAside {
 }
 
 /** What a worker is at. */
-export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, aside: WorkerAside): WorkerExplanation {
+export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds, rollout }: ScaleSettings, aside: WorkerAside): WorkerExplanation {
   const { told, gaveWay, away, health } = aside;
   const { id, held } = worker;
   const what = health === undefined ? 'job' : 'request';
@@ -171,14 +171,20 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
     const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
     return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);
   }
-  if (worker.version !== version) return as('OUTDATED', 'it is of an earlier version and is replaced');
+  const isOther = worker.version !== version;
+  if (isOther && rollout?.phase !== 'BESIDE' && worker.state !== 'READY') return as('OUTDATED', 'it is of another version and is replaced');
+  const ofVersion = rollout ? `it is of version ${worker.version}, and ` : '';
   if (worker.state === 'INITIALIZING') {
     const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
-    return as('STARTING', `${yet}${afterCrashes(worker.failures)}${more}`, worker.failures > 0 ? CRASH_CHANGE : '');
+    return as('STARTING', `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`, worker.failures > 0 ? CRASH_CHANGE : '');
   }
-  if (health === 'INITIALIZING' || health === 'UNHEALTHY') return as('UNREADY', `it is not ready any more, and gets no requests until it is${more}`);
-  if (worker.held > 0) return as('BUSY', `it holds ${worker.held}`);
-  return as('IDLE', `it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
+  if (health === 'INITIALIZING' || health === 'UNHEALTHY') {
+    return as('UNREADY', `${ofVersion}it is not ready any more, and gets no requests until it is${more}`);
+  }
+  const until = isOther && rollout?.phase === 'REPLACE' ? `; it goes once one of version ${version} is available in its place` : '';
+  if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${until}`);
+  if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
+  return as('IDLE', `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
 }
 
 /** What is known besides: `what` it has to do; `reason`: why the scaler wants what it wants now; `cannotRun`: why no machine ever could take a worker of it. */

@@ -2,6 +2,7 @@
 import { queueLimits } from './explanation.ts';
 import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
+import { HELD_CHANGE, tellRollout } from './rollout-text.ts';
 import type { ScaleLimit, ScaleLimitName } from './scale-target.ts';
 import { closed } from './sentence.ts';
 import { withChange } from './what-would-change.ts';
@@ -41,6 +42,14 @@ export interface WaitingQueue {
   limits: readonly ScaleLimit[];
 }
 
+/** An endpoint whose released version does not start, while the good one goes on. */
+export interface HeldRelease {
+  id: string;
+  version: number;
+  goodVersion: number;
+  reason: string;
+}
+
 /** Webhook calls of an endpoint that were given up, with the job of the latest. */
 export interface GivenUpWebhooks {
   id: string;
@@ -73,6 +82,7 @@ export interface Signs {
   cannotRun: ReadonlyMap<string, PlacementRefusal>;
   throttled: readonly (PlacementRefusal & { id: string })[];
   crashed: readonly { id: string; count: number }[];
+  held: readonly HeldRelease[];
   queues: readonly WaitingQueue[];
   givenUp: readonly GivenUpWebhooks[];
   pods: readonly FailedPod[];
@@ -111,6 +121,7 @@ function endpointProblems(signs: Signs, operator: boolean): Problem[] {
   for (const id of signs.cannotRun.keys()) throttled.delete(id);
   return [
     ...[...signs.cannotRun].map(([id, refusal]) => ofEndpoint(id, 'CANNOT_RUN', true, textOf(refusal))),
+    ...signs.held.map((held) => ofEndpoint(held.id, 'RELEASE_HELD', true, heldText(held))),
     ...signs.crashed.map(({ id, count }) => ofEndpoint(id, 'WORKERS_CRASHED', true, crashedText(count))),
     ...signs.queues.filter(({ oldestWaitMs }) => oldestWaitMs >= OLD_QUEUE_MS).map((queue) => ofEndpoint(queue.id, 'OLD_QUEUE', true, oldText(queue))),
     ...signs.givenUp.map(({ id, jobId, ...calls }) => ({ ...ofEndpoint(id, 'WEBHOOKS_GIVEN_UP', true, givenUpText(calls)), jobId })),
@@ -155,6 +166,11 @@ function machineProblems({ id, name, connected, cordoned, ill }: MachineState): 
     ...ill.map((gpu) => ({ ...of, kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${gpu.name}: ${gpu.unhealthy}` })),
     ...(cordoned ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: 'It is cordoned: nothing new is placed on it.' }] : []),
   ];
+}
+
+function heldText({ version, goodVersion, reason }: HeldRelease): string {
+  const { text } = tellRollout(version, { version, state: 'HELD', goodVersion, roomMade: false, checked: true, reason, ageMs: 0 });
+  return `${sentence(text)} To change that: ${HELD_CHANGE}.`;
 }
 
 function crashedText(count: number): string {

@@ -115,6 +115,22 @@ export function replacementOrder(workers: readonly WorkerSample[]): WorkerSample
   return [...workers].sort((a, b) => a.held - b.held || b.idleMs - a.idleMs || a.version - b.version);
 }
 
+/** The version that a rollback comes to, or why there is none. `kept`: good versions that are kept; `asked`: undefined for the last one. */
+export function versionToReturnTo(version: number, rollout: Rollout | undefined, kept: readonly number[], asked: number | undefined): number | string {
+  const { state, goodVersion } = rollout ? currentRollout(rollout, version) : { state: 'COMPLETE' as const, goodVersion: version };
+  const isComplete = state === 'COMPLETE' || goodVersion === null || goodVersion === version;
+  const serving = state === 'ROLLED_BACK' && goodVersion !== null ? goodVersion : version;
+  const others = kept.filter((one) => one !== version).sort((a, b) => b - a);
+  const known = others.length === 0 ? 'no other version is kept' : `these are kept: ${others.join(', ')}`;
+  if (asked !== undefined) {
+    if (state === 'ROLLED_BACK' && asked === serving) return `version is ${asked}, but that serves already`;
+    return others.includes(asked) ? asked : `version is ${asked}, but must be a good version before the present one, ${version}; ${known}`;
+  }
+  if (state === 'ROLLED_BACK') return `it was rolled back to version ${serving} already; name another version to return to: ${known}`;
+  if (!isComplete && others.includes(goodVersion)) return goodVersion;
+  return others.find((one) => one < version) ?? `there is no good version to return to; ${known}`;
+}
+
 /** What the workers of the released version say about it. Undefined: nothing new. */
 export function rolloutStep(sample: ScaleSample, settings: ScaleSettings): RolloutStep | undefined {
   const { rollout } = settings;

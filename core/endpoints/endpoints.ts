@@ -35,13 +35,13 @@ export async function withTemplatesOf({ templates }: Pick<EndpointContext, 'temp
 }
 
 /**
- * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Answers the endpoint with its new version. Workers of
- * earlier ones take no further job and go when they hold none.
+ * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Answers the endpoint with its new version, whose rollout begins.
+ * `atOnce`: workers of earlier ones take no further job and go when they hold none, whether others come up or not.
  */
 export async function restartEndpoint(
-  { endpoints, onChanged }: Pick<EndpointContext, 'endpoints' | 'onChanged'>, actor: Actor, id: string,
+  { endpoints, onChanged }: Pick<EndpointContext, 'endpoints' | 'onChanged'>, actor: Actor, id: string, atOnce = false,
 ): Promise<Endpoint> {
-  const raised = await endpoints.raiseVersion(id, actor);
+  const raised = await endpoints.raiseVersion(id, actor, atOnce);
   if (!raised) throw endpointNotFound(id);
   onChanged([id]);
   return raised;

@@ -9,6 +9,8 @@ import { gaveWayLimits, gaveWayText } from '../domain/giving-way.ts';
 import { explainMachines } from '../domain/machine-explanation.ts';
 import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import { endpointNotFound } from '../domain/permission.ts';
+import { HELD_CHANGE, tellRollout } from '../domain/rollout-text.ts';
+import type { RolloutTold } from '../domain/rollout-text.ts';
 import { withChange } from '../domain/what-would-change.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scale-target.ts';
@@ -76,12 +78,19 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   };
   return {
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
-    summary: summarizeEndpoint(demand, settings, workers, reasons),
+    summary: withRollout(summarizeEndpoint(demand, settings, workers, reasons), tellRollout(seen.released, seen.rollout, sight.workers)),
     limits: [
       ...limits, ...gaveWayLimits(gaveWay), ...queueLimits(queue), ...context.refusals.of(seen.endpoint.accountId, endpointId),
     ].map((limit) => withChange(limit)),
     machines: shownMachines,
   };
+}
+
+/** With what there is to say of a release that is not complete. */
+function withRollout(summary: string, { state, text }: RolloutTold): string {
+  if (state === '') return summary;
+  const told = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return state === 'HELD' ? `${told} To change that: ${HELD_CHANGE}. ${summary}` : `${summary} ${told}`;
 }
 
 /** A job, what is known of its attempts, and its endpoint while it waits. */

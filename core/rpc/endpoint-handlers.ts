@@ -1,16 +1,15 @@
 /** EndpointService: decode, call a use case, encode. */
-import type { EndpointServiceServer, Release as ReleaseMessage } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { EndpointServiceServer } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { createEndpoint } from '../endpoints/create-endpoint.ts';
-import { deleteEndpoint, getEndpoint, listEndpoints, restartEndpoint, withTemplatesOf } from '../endpoints/endpoints.ts';
+import { deleteEndpoint, getEndpoint, listEndpoints, withTemplatesOf } from '../endpoints/endpoints.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
-import { explainEndpoint, listDecisions, listReleases } from '../endpoints/explain.ts';
-import type { Release } from '../store/release-store.ts';
+import { explainEndpoint, listDecisions } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { decisionToMessage, endpointExplanationToMessage, sightOf } from './explain-messages.ts';
 import { jobTimesHandler } from './job-times-handler.ts';
@@ -20,6 +19,7 @@ import { reasonFor } from './job-messages.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, logViewOf, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
+import { releaseHandlers } from './release-handlers.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
@@ -28,18 +28,20 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
   /** With the reasons why workers find no place. */
   const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
     const ids = endpoints.map(({ id }) => id);
-    const [throttled, nowhere] = await Promise.all([context.scales.refusals(ids), context.cannotRun.of(ids)]);
+    const [throttled, nowhere, rollouts] = await Promise.all([context.scales.refusals(ids), context.cannotRun.of(ids), context.releases.rollouts(ids)]);
     return endpoints.map((endpoint) => endpointToMessage(endpoint, {
       throttledReason: reasonFor(throttled.get(endpoint.id), scope === 'ROOT'), cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT'),
-    }));
+    }, rollouts.get(endpoint.id)));
   };
   /** An answer to a change: what can run nowhere is told at once. */
   const changed = async (endpoint: EndpointView, { scope }: Caller): Promise<EndpointMessage> => {
-    const nowhere = await context.cannotRun.of([endpoint.id]);
-    return endpointToMessage(endpoint, { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') });
+    const [nowhere, rollouts] = await Promise.all([context.cannotRun.of([endpoint.id]), context.releases.rollouts([endpoint.id])]);
+    const reasons = { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') };
+    return endpointToMessage(endpoint, reasons, rollouts.get(endpoint.id));
   };
   return {
     ...jobTimesHandler(access, context, lists),
+    ...releaseHandlers(access, context, { logger, changed }),
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       return { endpoint: await changed(await createEndpoint(context, actor, endpointRequestFromMessage(request)), actor.caller) };
@@ -63,10 +65,6 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       const change = changeFromMessage(endpoint, updateMask ?? [], ownTemplate);
       return { endpoint: await changed(await updateEndpoint(context, actor, endpoint.id, change, actor.caller.endpointIds), actor.caller) };
     }),
-    restartEndpoint: unary(logger, async ({ id }, apiKey) => {
-      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
-      return { endpoint: await changed(await restartEndpoint(context, actor, id), actor.caller) };
-    }),
     explain: unary(logger, async ({ endpointId }, apiKey) => {
       const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
       context.rate.admit(caller.accountId);
@@ -76,10 +74,6 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
     listDecisions: unary(logger, async ({ endpointId, pageSize, beforeId, view }, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       return { decisions: (await listDecisions(context, endpointId, { pageSize, beforeId, ...logViewOf(view) })).map(decisionToMessage) };
-    }),
-    listReleases: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
-      await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-      return { releases: (await listReleases(context.releases, endpointId, pageSize, beforeId)).map(releaseToMessage) };
     }),
     whatIf: unary(logger, async ({ endpoint, updateMask, hours }, apiKey) => {
       const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint?.id ?? '' });
@@ -92,8 +86,4 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       return {};
     }),
   };
-}
-
-function releaseToMessage({ at, endpointId: _of, ...release }: Release): ReleaseMessage {
-  return { ...release, time: at };
 }

@@ -7,6 +7,9 @@ import { invalid, snake } from '../domain/fields.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
 import { ownTemplateSettings } from '../domain/own-template.ts';
 import type { OwnTemplateChange } from '../domain/own-template.ts';
+import { currentRollout } from '../domain/rollout.ts';
+import type { Rollout } from '../domain/rollout-settings.ts';
+import { tellRollout } from '../domain/rollout-text.ts';
 import type { EndpointRequest } from '../endpoints/create-endpoint.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
@@ -30,14 +33,16 @@ export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointT
   return type === 'LB' ? EndpointType.LB : EndpointType.QB;
 }
 
-/** An endpoint for its owner, without its webhook secret. `reasons`: why its workers find no place. */
+/** An endpoint for its owner, without its webhook secret. `reasons`: why its workers find no place; `rollout`: undefined once it is complete. */
 export function endpointToMessage(
-  endpoint: EndpointView, reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'>,
+  endpoint: EndpointView, reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'>, rollout?: Rollout,
 ): EndpointMessage {
   const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
+  const told = tellRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
   return {
     ...rest,
     ...reasons,
+    rolloutState: told.state, rolloutReason: told.text, servingVersion: told.servingVersion,
     ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
     scalerType: ScalerType[scalerType],

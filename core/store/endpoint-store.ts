@@ -175,14 +175,17 @@ export class EndpointStore {
     }
   }
 
-  /** Raises the version and changes nothing else. Undefined: there is no such endpoint in this account. */
-  async raiseVersion(id: string, actor: Actor): Promise<Endpoint | undefined> {
+  /**
+   * Raises the version and changes nothing else. `atOnce`: workers of earlier ones do not wait for others. Undefined: there is no such endpoint in this
+   * account.
+   */
+  async raiseVersion(id: string, actor: Actor, atOnce: boolean): Promise<Endpoint | undefined> {
     return uncrossed(() => this.#database.db.transaction(async (tx) => {
       const [row] = await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
         .where(and(eq(endpoint.id, id), eq(endpoint.accountId, actor.accountId))).returning();
       if (!row) return undefined;
       await recordChange(tx, { ...actor, action: 'RestartEndpoint', subjectId: id, fields: [] });
-      await recordReleases(tx, { keyId: actor.keyId, action: 'RestartEndpoint', fields: [], isNew: true }, [row]);
+      await recordReleases(tx, { keyId: actor.keyId, action: 'RestartEndpoint', fields: [], isNew: true, atOnce }, [row]);
       return endpointFromRow(this.#sealer, row);
     }));
   }

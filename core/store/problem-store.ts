@@ -1,6 +1,6 @@
 /** Signs that something is wrong, of all endpoints, pods and machines at once: each kind in one statement that finds by indexes what has the sign. */
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { FailedPod, GivenUpWebhooks, MachineState, NamedEndpoint, WaitingQueue } from '../domain/problem.ts';
+import type { FailedPod, GivenUpWebhooks, HeldRelease, MachineState, NamedEndpoint, WaitingQueue } from '../domain/problem.ts';
 import type { Database, Fragment, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
 import { oldestWaitMs } from './queue-age.ts';
@@ -37,6 +37,13 @@ export class ProblemStore {
       SELECT e.id, count(*) AS count FROM endpoint e
       JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'UNHEALTHY'
       WHERE ${owned(this.#sql, accountId)} GROUP BY e.id`;
+  }
+
+  /** Endpoints whose released version does not start. */
+  async held(accountId: string): Promise<HeldRelease[]> {
+    return this.#sql<HeldRelease[]>`
+      SELECT e.id, r.version, r.good_version AS "goodVersion", r.reason FROM endpoint e JOIN endpoint_rollout r ON r.endpoint_id = e.id
+      WHERE ${owned(this.#sql, accountId)} AND r.state = 'HELD' AND r.version = e.version AND r.good_version IS NOT NULL`;
   }
 
   /** Queues in which a job waits, and load-balancing endpoints for which requests do, with the limits of their last decision. */

@@ -32,6 +32,10 @@ export interface EndpointSample {
   sample: DecisionSample;
   /** What was decided last; undefined: nothing yet. */
   before: DecisionSummary | undefined;
+  /** The version that the endpoint has, whichever is scaled. */
+  released: number;
+  /** Undefined: it is complete, or nothing is kept of it. */
+  rollout: Rollout | undefined;
 }
 
 type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSummary[Name] | null }
@@ -82,7 +86,7 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
     const settings = { ...settingsOf(endpoint), ...(isChecked && { checked: requestOf(released) }) };
     const seen = { ...demand, ...(lately && { traffic: lately }), workers: sampledWorkers(own, endpoint) };
     const before = target === null ? undefined : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
-    return { endpoint, before, sample: { demand: seen, settings } };
+    return { endpoint, before, sample: { demand: seen, settings }, released: released.version, rollout: keptRollout ?? undefined };
   });
 }
 
@@ -124,7 +128,7 @@ export async function readCrashes(sql: Sql, versions: readonly EndpointVersion[]
       c.exit_code AS "exitCode", c.gpu_uuids AS "gpuUuids", ceil(greatest(extract(epoch FROM c.retry_at - now()) * 1000, 0))::bigint AS "retryMs"
     FROM unnest(${versions.map(({ id }) => id)}::text[], ${versions.map(({ version }) => version)}::int[]) AS e (id, version)
       JOIN worker c ON c.endpoint_id = e.id AND c.version = e.version
-    WHERE ${crashed(sql)} AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h'
+    WHERE c.endpoint_id = ANY(${versions.map(({ id }) => id)}) AND ${crashed(sql)} AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h'
       AND NOT EXISTS (SELECT FROM worker w WHERE w.endpoint_id = c.endpoint_id AND w.machine_id = c.machine_id AND w.version = c.version
         AND w.failures = 0 AND w.created_at > c.retry_at - interval '1 s')
     ORDER BY c.endpoint_id, c.machine_id, c.retry_at DESC`;

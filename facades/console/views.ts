@@ -275,6 +275,12 @@ export interface ReleaseView {
   keyId: string;
   action: string;
   fields: readonly string[];
+  /** ROLLING, HELD, ROLLED_BACK or COMPLETE. Empty: not that far, or no new version. */
+  outcome: string;
+  /** Why it was held. */
+  outcomeReason: string;
+  /** Empty: not known, or no image. */
+  imageDigest: string;
 }
 
 /** A key that was just made. */

@@ -78,6 +78,18 @@ for (const [what, release, mend] of BAD) {
     allDone(t, await underLoad(runsync(id), async () => {
       await release(id);
       t.match(await rollout(id, 'HELD'), { version: 1, reason: /exit(ed with)? code/ });
+      const text = /ersion 1 does not start: .*exit(ed with)? code.*; version 0 goes on/;
+      const { endpoint } = await call(clients.endpoints, 'getEndpoint', { id }, key);
+      t.match(endpoint, { version: 1, servingVersion: 0, rolloutState: 'HELD', rolloutReason: text });
+      t.match((await call(clients.endpoints, 'explain', { endpointId: id }, key)).explanation!.summary, text);
+      t.match((await call(clients.endpoints, 'listReleases', { endpointId: id, pageSize: 2, beforeId: 0 }, key)).releases, [
+        { version: 1, outcome: 'HELD', outcomeReason: /exit(ed with)? code/ }, { version: 0, outcome: 'COMPLETE', outcomeReason: '' },
+      ]);
+      const { problems } = await waitFor('it to be told as wrong', async () => {
+        const told = await call(clients.problems, 'listProblems', { endpointId: id, limit: 0 }, key);
+        return told.problems.some(({ kind }) => kind === 'RELEASE_HELD') && told;
+      });
+      t.match(problems.find(({ kind }) => kind === 'RELEASE_HELD'), { broken: true, text });
     }));
     await only(id, 0);
     allDone(t, await underLoad(runsync(id), async () => {
@@ -88,6 +100,41 @@ for (const [what, release, mend] of BAD) {
     await close(id);
   });
 }
+
+t.test('a rollback returns to the version before without a gap, and the next release serves again', async (t) => {
+  const fields = { workersMin: 2, gpuIds: ['NVIDIA A40'] };
+  const id = await system.createEndpoint({ command: jsHandler('all.js'), env: { GREETING: 'first' }, fields, workersMax: 2 });
+  await rollout(id, 'COMPLETE');
+  await t.rejects(call(clients.endpoints, 'rollBackEndpoint', { id }, key), /there is no good version to return to; no other version is kept/);
+  await updateTemplate(id, { env: { GREETING: 'second' } }, ['env']);
+  await only(id, 1);
+  await rollout(id, 'COMPLETE');
+  await t.rejects(call(clients.endpoints, 'rollBackEndpoint', { id, version: 7 }, key), /version is 7, but must be .*these are kept: 0/);
+  allDone(t, await underLoad(runsync(id), async () => {
+    const { endpoint } = await call(clients.endpoints, 'rollBackEndpoint', { id }, key);
+    t.match(endpoint, { version: 1, servingVersion: 0, rolloutState: 'ROLLED_BACK', rolloutReason: /version 0 serves until the next release/ });
+    await only(id, 0);
+  }));
+  const jobs = endpointJobs(system, id);
+  t.match(await jobs.reached(await jobs.run({ mode: 'env', names: ['GREETING'] }), 'COMPLETED'), { output: { GREETING: 'first' } });
+  await t.rejects(call(clients.endpoints, 'rollBackEndpoint', { id }, key), /it was rolled back to version 0 already/);
+  await call(clients.endpoints, 'restartEndpoint', { id }, key);
+  await only(id, 2);
+  t.match(await jobs.reached(await jobs.run({ mode: 'env', names: ['GREETING'] }), 'COMPLETED'), { output: { GREETING: 'second' } });
+  await close(id);
+});
+
+t.test('a restart at once: nothing is held', async (t) => {
+  const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
+  const id = await system.createEndpoint({ command, fields: { workersMin: 1, gpuIds: ['NVIDIA A40'] }, workersMax: 1 });
+  await rollout(id, 'COMPLETE');
+  await updateTemplate(id, { env: { BROKEN: 'yes' } }, ['env']);
+  await rollout(id, 'HELD');
+  await call(clients.endpoints, 'restartEndpoint', { id, atOnce: true }, key);
+  await waitFor('those of before to go', async () => String(await versions(id)) === '2');
+  t.match(await stateOf(id), { state: 'REPLACING', version: 2 });
+  await close(id);
+});
 
 t.test('a held version: a worker of the one before that is lost comes back as it was', async (t) => {
   const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];

@@ -14,6 +14,7 @@ import { templateIdOf } from '../templates/find-template.ts';
 import { endpointIdOf } from './find-endpoint.ts';
 import { endpointColumns, endpointFields, presentEndpoint } from './present-endpoint.ts';
 import { showPlaces } from './show-places.ts';
+import { addReleases } from './releases.ts';
 import { restartEndpoint } from './restart-endpoint.ts';
 
 /** Options that something here looks at; the others go through the table. */
@@ -53,10 +54,13 @@ export function addEndpoints(program: Command, cli: Cli): void {
   }).option('--template <template>', 'template that its workers run, by id or name'), ENDPOINT)
     .action((named: string, options: EndpointOptions) => updateEndpoint(cli, named, options));
   addCommand(endpoints, {
-    usage: 'restart [endpoint]', description: 'Replace all workers: idle ones at once, busy ones after their jobs.',
-    examples: ['endpoints restart', 'endpoints restart ocr --wait'],
-  }).option('--wait', 'wait until the old workers are gone and as many new ones as workersMin are ready')
-    .action((named: string | undefined, options: { wait?: boolean }) => restartEndpoint(cli, named, options));
+    usage: 'restart [endpoint]', description: 'Replace all workers, each after its jobs, once a new one is available in its place.',
+    examples: ['endpoints restart', 'endpoints restart ocr --wait', 'endpoints restart ocr --now'],
+  })
+    .option('--now', 'do not wait for new ones: old workers go after their jobs, whether others come up or not')
+    .option('--wait', 'wait until the old workers are gone and as many new ones as workersMin are ready')
+    .action((named: string | undefined, options: { wait?: boolean; now?: boolean }) => restartEndpoint(cli, named, options));
+  addReleases(endpoints, cli);
   addCommand(endpoints, {
     usage: 'delete <endpoint>', description: 'Delete an endpoint with its jobs. Its worker counts must be 0.',
     examples: ['endpoints update ocr --workers-min 0 --workers-max 0', 'endpoints delete ocr'],

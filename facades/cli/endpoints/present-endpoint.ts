@@ -48,6 +48,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ...workFields(endpoint),
     ...tableRows(ENDPOINT, endpoint),
     ['version', endpoint.version],
+    ['release', endpoint.rolloutReason],
     ['created', moment(endpoint.createTime, nowMs)],
   ];
 }

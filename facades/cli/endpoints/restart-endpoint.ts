@@ -13,9 +13,11 @@ import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 const LOOK_MS = 500;
 
 /** With `wait` it ends when all workers are new and workersMin of them are ready. Throws RefusedError when a new one crashes. */
-export async function restartEndpoint(cli: Cli, named: string | undefined, { wait = false }: { wait?: boolean }): Promise<void> {
+export async function restartEndpoint(
+  cli: Cli, named: string | undefined, { wait = false, now: atOnce = false }: { wait?: boolean; now?: boolean },
+): Promise<void> {
   const id = await endpointIdOf(cli, named);
-  const { endpoint } = await cli.core.endpoints.call((client) => client.restartEndpoint, { id });
+  const { endpoint } = await cli.core.endpoints.call((client) => client.restartEndpoint, { id, atOnce });
   if (wait) await allNew(cli, endpoint!);
   const { output } = cli;
   output.result(presentEndpoint(endpoint!), () => output.fields(endpointFields(endpoint!, output.nowMs())));
@@ -26,6 +28,7 @@ async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMa
   for (;;) {
     const { workers } = await retryWhileAway(cli, () => cli.core.machines.call((client) => client.listWorkers, { endpointId }));
     const fresh = workers.filter((worker) => worker.version >= version);
+    await notHeld(cli, endpointId);
     const crashed = fresh.find(({ state }) => state === WorkerState.UNHEALTHY);
     if (crashed) throw new RefusedError(`The new worker ${crashed.id} does not come up; the last line of its log says: ${lastLine(crashed)}`);
     const ready = fresh.filter(({ state }) => state === WorkerState.READY).length;
@@ -35,6 +38,12 @@ async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMa
     cli.output.progress(`Waiting: ${count(ready, 'new worker')} of ${wanted} ready; ${count(old.length, 'old one')} left, ${busy} with jobs.`);
     await delay(cli.clock, LOOK_MS, cli.stopping);
   }
+}
+
+/** Throws RefusedError: the new version is held, and nothing more will come. */
+async function notHeld(cli: Cli, id: string): Promise<void> {
+  const { endpoint } = await retryWhileAway(cli, () => cli.core.endpoints.call((client) => client.getEndpoint, { id }));
+  if (endpoint?.rolloutState === 'HELD') throw new RefusedError(`The release is held: ${endpoint.rolloutReason}`);
 }
 
 function lastLine({ reason }: Worker): string {

@@ -17,6 +17,7 @@ export function releaseRoutes(app: FastifyInstance, { core }: ConsoleParts, onRe
     if (!/^\d{1,15}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a change.');
     const asked = { endpointId, pageSize: PAGE_SIZE, beforeId: Number(before) };
     const { releases } = await core.endpoints.call((client) => client.listReleases, asked, optionsOf(request));
-    return releases.map(({ id, version, isNew, time, keyId, action, fields }) => ({ id, version, isNew, atMs: time?.getTime() ?? 0, keyId, action, fields }));
+    return releases.map(({ id, version, isNew, time, keyId, action, fields, outcome, outcomeReason, imageDigest }) => (
+      { id, version, isNew, atMs: time?.getTime() ?? 0, keyId, action, fields, outcome, outcomeReason, imageDigest }));
   });
 }

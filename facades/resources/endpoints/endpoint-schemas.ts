@@ -67,6 +67,11 @@ const more = Type.Object({
   cannotRunReason: Type.Optional(Type.String({
     description: 'Why no machine that is here could ever run it, however long it waits. Missing while one could. An extension.',
   })),
+  rolloutState: Type.Optional(Type.String({
+    description: 'CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK: how far its version has come. Missing once all workers are of it. An extension.',
+  })),
+  rolloutReason: Type.Optional(Type.String({ description: 'The same in a sentence: of HELD why the version does not start. An extension.' })),
+  servingVersion: Type.Optional(Type.Integer({ description: 'With rolloutState: the version that serves now. An extension.' })),
   workers: Type.Optional(Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), { description: 'Without their environment.' })),
   endedWorkers: Type.Optional(Type.Array(EndedWorkersRecord, {
     description: 'With includeWorkers: workers that crashed or were lost within a day, grouped, the latest first. An extension.',

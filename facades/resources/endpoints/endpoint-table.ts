@@ -13,7 +13,8 @@ const SCALER = 'QUEUE_DELAY: a worker more for every scalerValue seconds of wait
   + 'type LB, which takes no other. SLO, an extension: as few workers as let 95 of 100 jobs wait at most scalerValue seconds.';
 
 /** All that an owner chooses. The secret that signs webhook calls is nobody's to read, and no public surface takes it. */
-type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'throttledReason' | 'cannotRunReason' | 'webhookSecret'>;
+type Told = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
+type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | Told>;
 
 /** In the order of documents and help. */
 export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {

@@ -37,6 +37,11 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     workersStandby: endpoint.workersMin,
     ...(endpoint.throttledReason === '' ? {} : { throttledReason: endpoint.throttledReason }),
     ...(endpoint.cannotRunReason === '' ? {} : { cannotRunReason: endpoint.cannotRunReason }),
+    ...presentRollout(endpoint),
     ...(workers === undefined ? {} : { workers: workers.map((worker) => presentPod(worker, accountId)), endedWorkers: ended.map(presentEndedWorkers) }),
   };
+}
+
+function presentRollout({ rolloutState, rolloutReason, servingVersion }: Endpoint) {
+  return rolloutState === '' ? {} : { rolloutState, rolloutReason, servingVersion };
 }

@@ -178,6 +178,13 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     const id = await newEndpoint();
     return about(id, { id });
   }],
+  ['EndpointService/RollBackEndpoint', 'endpoint: change', async () => {
+    const id = await newEndpoint();
+    await core.sql`INSERT INTO endpoint_version (endpoint_id, version, template_id, image_name, start_command, entrypoint, working_directory, container_disk_gb,
+      ports, gpu_ids, gpu_count, instance_ids, locations, network_volume_ids, allowed_cuda_versions, worker_concurrency)
+      VALUES (${id}, -1, '', '', '{}', '{}', '', 1, '{}', '{}', 0, '{}', '{}', '{}', '{}', 1)`;
+    return about(id, { id });
+  }],
   ['EndpointService/DeleteEndpoint', 'endpoint: change', async () => {
     const id = await newEndpoint();
     return about(id, { id });

@@ -16,7 +16,7 @@ const refused = (id: string, gpuIds = ['NVIDIA L4']): EndpointSample => {
   } as const;
   return {
     endpoint: { ...settings, id, accountId: 'a', type: 'QB' }, before: undefined,
-    sample: { demand: { queued: 0, oldestWaitMs: 0, running: 0, workers: [] }, settings },
+    sample: { demand: { queued: 0, oldestWaitMs: 0, running: 0, workers: [] }, settings }, released: 0, rollout: undefined,
   };
 };
 const idsOf = (all: readonly EndpointSample[]): string[] => all.map(({ endpoint }) => endpoint.id);

@@ -161,6 +161,15 @@ export interface Endpoint {
   executionTimeoutUnset: boolean;
   /** FLASHBOOT was asked for with priority, which means the same here. Default false; a change of flash_boot_type that does not name it sets it to false. */
   priorityFlashBoot: boolean;
+  /**
+   * How far the rollout of its version has come: CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK (docs/management.md#releases). Others may follow. Empty
+   * once it is complete, and as long as no version has come up. Output only.
+   */
+  rolloutState: string;
+  /** The same in a sentence, for people: of HELD why the version does not start. Empty as the state. Output only. */
+  rolloutReason: string;
+  /** The version that is served now: the good one while the latest is checked, held or rolled back. Output only. */
+  servingVersion: number;
 }
 
 export interface Endpoint_EnvEntry {
@@ -201,6 +210,9 @@ function createBaseEndpoint(): Endpoint {
     queueDelayMs: 0,
     executionTimeoutUnset: false,
     priorityFlashBoot: false,
+    rolloutState: "",
+    rolloutReason: "",
+    servingVersion: 0,
   };
 }
 
@@ -298,6 +310,15 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.priorityFlashBoot !== false) {
       writer.uint32(248).bool(message.priorityFlashBoot);
+    }
+    if (message.rolloutState !== "") {
+      writer.uint32(258).string(message.rolloutState);
+    }
+    if (message.rolloutReason !== "") {
+      writer.uint32(266).string(message.rolloutReason);
+    }
+    if (message.servingVersion !== 0) {
+      writer.uint32(272).int32(message.servingVersion);
     }
     return writer;
   },
@@ -566,6 +587,30 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.priorityFlashBoot = reader.bool();
             continue;
           }
+          case 32: {
+            if (tag !== 258) {
+              break;
+            }
+
+            message.rolloutState = reader.string();
+            continue;
+          }
+          case 33: {
+            if (tag !== 266) {
+              break;
+            }
+
+            message.rolloutReason = reader.string();
+            continue;
+          }
+          case 34: {
+            if (tag !== 272) {
+              break;
+            }
+
+            message.servingVersion = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -624,6 +669,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.queueDelayMs = object.queueDelayMs ?? 0;
     message.executionTimeoutUnset = object.executionTimeoutUnset ?? false;
     message.priorityFlashBoot = object.priorityFlashBoot ?? false;
+    message.rolloutState = object.rolloutState ?? "";
+    message.rolloutReason = object.rolloutReason ?? "";
+    message.servingVersion = object.servingVersion ?? 0;
     return message;
   },
 };

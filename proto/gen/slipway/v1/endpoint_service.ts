@@ -140,11 +140,27 @@ export interface UpdateEndpointResponse {
 export interface RestartEndpointRequest {
   /** Its id. */
   id: string;
+  /** All old workers go now, an idle one at once and a busy one after its jobs, whether new ones come up or not: nothing is held. */
+  atOnce?: boolean | undefined;
 }
 
 /** As it is now. Workers of an earlier version are those that are being replaced. */
 export interface RestartEndpointResponse {
   /** With the new version. */
+  endpoint: Endpoint | undefined;
+}
+
+/** Which one to return to a good version. */
+export interface RollBackEndpointRequest {
+  /** Its id. */
+  id: string;
+  /** A good version that is kept. Absent: the last good one before the one that was released. */
+  version?: number | undefined;
+}
+
+/** As it is now. */
+export interface RollBackEndpointResponse {
+  /** With the version that serves. */
   endpoint: Endpoint | undefined;
 }
 
@@ -286,10 +302,16 @@ export interface Release {
     | undefined;
   /** The key that was used; `root` for the operator's. */
   keyId: string;
-  /** Name of the rpc: CreateEndpoint, UpdateEndpoint, RestartEndpoint, or UpdateTemplate of the template that it runs. */
+  /** Name of the rpc: CreateEndpoint, UpdateEndpoint, RestartEndpoint, RollBackEndpoint, or UpdateTemplate of the template that it runs. */
   action: string;
   /** Names of the fields that were set. Never their values, which may be secret. */
   fields: string[];
+  /** How far the rollout of a new version came: ROLLING, HELD, ROLLED_BACK or COMPLETE. Others may follow. Empty: not that far, or no new version. */
+  outcome: string;
+  /** Why it was held, with the last lines of its worker. Empty: it was not. */
+  outcomeReason: string;
+  /** The bytes that the version's image means, as the first machine found them. Empty: not known (any more), or no image. */
+  imageDigest: string;
 }
 
 /** Changes, the latest first. */
@@ -1028,13 +1050,16 @@ export const UpdateEndpointResponse: MessageFns<UpdateEndpointResponse> = {
 };
 
 function createBaseRestartEndpointRequest(): RestartEndpointRequest {
-  return { id: "" };
+  return { id: "", atOnce: undefined };
 }
 
 export const RestartEndpointRequest: MessageFns<RestartEndpointRequest> = {
   encode(message: RestartEndpointRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
+    }
+    if (message.atOnce !== undefined) {
+      writer.uint32(16).bool(message.atOnce);
     }
     return writer;
   },
@@ -1060,6 +1085,14 @@ export const RestartEndpointRequest: MessageFns<RestartEndpointRequest> = {
             message.id = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.atOnce = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1078,6 +1111,7 @@ export const RestartEndpointRequest: MessageFns<RestartEndpointRequest> = {
   fromPartial(object: DeepPartial<RestartEndpointRequest>): RestartEndpointRequest {
     const message = createBaseRestartEndpointRequest();
     message.id = object.id ?? "";
+    message.atOnce = object.atOnce ?? undefined;
     return message;
   },
 };
@@ -1132,6 +1166,130 @@ export const RestartEndpointResponse: MessageFns<RestartEndpointResponse> = {
   },
   fromPartial(object: DeepPartial<RestartEndpointResponse>): RestartEndpointResponse {
     const message = createBaseRestartEndpointResponse();
+    message.endpoint = (object.endpoint !== undefined && object.endpoint !== null)
+      ? Endpoint.fromPartial(object.endpoint)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseRollBackEndpointRequest(): RollBackEndpointRequest {
+  return { id: "", version: undefined };
+}
+
+export const RollBackEndpointRequest: MessageFns<RollBackEndpointRequest> = {
+  encode(message: RollBackEndpointRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.version !== undefined) {
+      writer.uint32(16).int32(message.version);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RollBackEndpointRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRollBackEndpointRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.version = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RollBackEndpointRequest>): RollBackEndpointRequest {
+    return RollBackEndpointRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RollBackEndpointRequest>): RollBackEndpointRequest {
+    const message = createBaseRollBackEndpointRequest();
+    message.id = object.id ?? "";
+    message.version = object.version ?? undefined;
+    return message;
+  },
+};
+
+function createBaseRollBackEndpointResponse(): RollBackEndpointResponse {
+  return { endpoint: undefined };
+}
+
+export const RollBackEndpointResponse: MessageFns<RollBackEndpointResponse> = {
+  encode(message: RollBackEndpointResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpoint !== undefined) {
+      Endpoint.encode(message.endpoint, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RollBackEndpointResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRollBackEndpointResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpoint = Endpoint.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RollBackEndpointResponse>): RollBackEndpointResponse {
+    return RollBackEndpointResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RollBackEndpointResponse>): RollBackEndpointResponse {
+    const message = createBaseRollBackEndpointResponse();
     message.endpoint = (object.endpoint !== undefined && object.endpoint !== null)
       ? Endpoint.fromPartial(object.endpoint)
       : undefined;
@@ -1992,7 +2150,18 @@ export const ListReleasesRequest: MessageFns<ListReleasesRequest> = {
 };
 
 function createBaseRelease(): Release {
-  return { id: 0, version: 0, isNew: false, time: undefined, keyId: "", action: "", fields: [] };
+  return {
+    id: 0,
+    version: 0,
+    isNew: false,
+    time: undefined,
+    keyId: "",
+    action: "",
+    fields: [],
+    outcome: "",
+    outcomeReason: "",
+    imageDigest: "",
+  };
 }
 
 export const Release: MessageFns<Release> = {
@@ -2017,6 +2186,15 @@ export const Release: MessageFns<Release> = {
     }
     for (const v of message.fields) {
       writer.uint32(58).string(v!);
+    }
+    if (message.outcome !== "") {
+      writer.uint32(66).string(message.outcome);
+    }
+    if (message.outcomeReason !== "") {
+      writer.uint32(74).string(message.outcomeReason);
+    }
+    if (message.imageDigest !== "") {
+      writer.uint32(82).string(message.imageDigest);
     }
     return writer;
   },
@@ -2090,6 +2268,30 @@ export const Release: MessageFns<Release> = {
             message.fields.push(reader.string());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.outcome = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.outcomeReason = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.imageDigest = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2114,6 +2316,9 @@ export const Release: MessageFns<Release> = {
     message.keyId = object.keyId ?? "";
     message.action = object.action ?? "";
     message.fields = object.fields?.map((e) => e) || [];
+    message.outcome = object.outcome ?? "";
+    message.outcomeReason = object.outcomeReason ?? "";
+    message.imageDigest = object.imageDigest ?? "";
     return message;
   },
 };
@@ -2650,8 +2855,8 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): UpdateEndpointResponse => UpdateEndpointResponse.decode(value),
   },
   /**
-   * Replaces all workers of an endpoint by new ones, as a change of what they run does: an idle one goes at once, a busy one when its jobs have
-   * ended. Raises the endpoint's version; called again it replaces them again. NOT_FOUND: no such endpoint in the account.
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does: each goes, after its jobs, once a new one is available in its
+   * place. Raises the endpoint's version; called again it replaces them again, and tries anew what is held. NOT_FOUND: no such endpoint in the account.
    */
   restartEndpoint: {
     path: "/slipway.v1.EndpointService/RestartEndpoint" as const,
@@ -2663,6 +2868,21 @@ export const EndpointServiceService = {
     responseSerialize: (value: RestartEndpointResponse): Buffer =>
       Buffer.from(RestartEndpointResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RestartEndpointResponse => RestartEndpointResponse.decode(value),
+  },
+  /**
+   * Serves a good version again, until the next release: its workers start as they were then, and take the place of the others. Settings of endpoint and
+   * template stay as they are. INVALID_ARGUMENT: that version is not kept, or serves already. NOT_FOUND: no such endpoint in the account.
+   */
+  rollBackEndpoint: {
+    path: "/slipway.v1.EndpointService/RollBackEndpoint" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RollBackEndpointRequest): Buffer =>
+      Buffer.from(RollBackEndpointRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RollBackEndpointRequest => RollBackEndpointRequest.decode(value),
+    responseSerialize: (value: RollBackEndpointResponse): Buffer =>
+      Buffer.from(RollBackEndpointResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RollBackEndpointResponse => RollBackEndpointResponse.decode(value),
   },
   /**
    * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
@@ -2757,10 +2977,15 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
   /** Changes the fields named in the mask and nothing else. */
   updateEndpoint: handleUnaryCall<UpdateEndpointRequest, UpdateEndpointResponse>;
   /**
-   * Replaces all workers of an endpoint by new ones, as a change of what they run does: an idle one goes at once, a busy one when its jobs have
-   * ended. Raises the endpoint's version; called again it replaces them again. NOT_FOUND: no such endpoint in the account.
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does: each goes, after its jobs, once a new one is available in its
+   * place. Raises the endpoint's version; called again it replaces them again, and tries anew what is held. NOT_FOUND: no such endpoint in the account.
    */
   restartEndpoint: handleUnaryCall<RestartEndpointRequest, RestartEndpointResponse>;
+  /**
+   * Serves a good version again, until the next release: its workers start as they were then, and take the place of the others. Settings of endpoint and
+   * template stay as they are. INVALID_ARGUMENT: that version is not kept, or serves already. NOT_FOUND: no such endpoint in the account.
+   */
+  rollBackEndpoint: handleUnaryCall<RollBackEndpointRequest, RollBackEndpointResponse>;
   /**
    * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
    * stop_workers is set.
@@ -2855,8 +3080,8 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateEndpointResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Replaces all workers of an endpoint by new ones, as a change of what they run does: an idle one goes at once, a busy one when its jobs have
-   * ended. Raises the endpoint's version; called again it replaces them again. NOT_FOUND: no such endpoint in the account.
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does: each goes, after its jobs, once a new one is available in its
+   * place. Raises the endpoint's version; called again it replaces them again, and tries anew what is held. NOT_FOUND: no such endpoint in the account.
    */
   restartEndpoint(
     request: RestartEndpointRequest,
@@ -2872,6 +3097,25 @@ export interface EndpointServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RestartEndpointResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Serves a good version again, until the next release: its workers start as they were then, and take the place of the others. Settings of endpoint and
+   * template stay as they are. INVALID_ARGUMENT: that version is not kept, or serves already. NOT_FOUND: no such endpoint in the account.
+   */
+  rollBackEndpoint(
+    request: RollBackEndpointRequest,
+    callback: (error: ServiceError | null, response: RollBackEndpointResponse) => void,
+  ): ClientUnaryCall;
+  rollBackEndpoint(
+    request: RollBackEndpointRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RollBackEndpointResponse) => void,
+  ): ClientUnaryCall;
+  rollBackEndpoint(
+    request: RollBackEndpointRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RollBackEndpointResponse) => void,
   ): ClientUnaryCall;
   /**
    * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or

@@ -7,6 +7,10 @@ import { moment } from '../words.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
   CreateEndpoint: 'made, with all its settings', UpdateEndpoint: 'changed', RestartEndpoint: 'workers replaced by hand', UpdateTemplate: 'its template changed',
+  RollBackEndpoint: 'serves again, after a rollback',
+};
+const OUTCOMES: Readonly<Record<string, readonly [word: string, tone?: 'good' | 'warn' | 'bad']>> = {
+  ROLLING: ['rolling out', 'warn'], HELD: ['held: it does not start', 'bad'], ROLLED_BACK: ['rolled back', 'warn'], COMPLETE: ['served'],
 };
 /** As many as the service gives at once. */
 const PAGE = 50;
@@ -25,14 +29,17 @@ export function Releases({ id }: { id: string }) {
     <Panel title="Releases" aside="latest first">
       {releases.length === 0 ? <Empty title="Nothing was changed since changes are kept here." /> : (
         <ol className="releases">
-          {releases.map(({ id: key, version, isNew, atMs, keyId, action, fields }) => (
+          {releases.map(({ id: key, version, isNew, atMs, keyId, action, fields, outcome, outcomeReason, imageDigest }) => (
             <li key={key}>
               <strong>Version {version}</strong> {isNew && version === newest && <Badge word="current" tone="good" />}{' '}
-              {isNew ? null : <Badge word="no worker replaced" />} {WORDS[action] ?? action}
+              {isNew && OUTCOMES[outcome] ? <Badge word={OUTCOMES[outcome][0]} tone={OUTCOMES[outcome][1]} /> : null}{' '}
+              {isNew || action === 'RollBackEndpoint' ? null : <Badge word="no worker replaced" />} {WORDS[action] ?? action}
               <p className="hint">
                 <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time> · {keyId === 'root' ? 'the operator' : <>key <code>{keyId}</code></>}
                 {fields.length > 0 && action !== 'CreateEndpoint' && <> · {fields.join(', ')}</>}
+                {imageDigest !== '' && <> · image <code title={imageDigest}>{imageDigest.replace(/^sha256:/, '').slice(0, 12)}</code></>}
               </p>
+              {outcomeReason !== '' && <p className="hint">{outcomeReason}</p>}
             </li>
           ))}
         </ol>
