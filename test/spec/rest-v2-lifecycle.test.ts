@@ -10,15 +10,15 @@ import { waitFor } from '../helpers/wait-for.ts';
 interface Workers {
   endpointVersion: number;
   summary: Record<string, number>;
-  workers: { id: string; status: string; isStale: boolean; version: number; dataCenterId: string | null }[];
+  workers: { id: string; status: string; isStale: boolean; version: number; dataCenterId: string | null; gpuTypeId: string | null }[];
 }
 
-const system = await startSystem(t, { agents: 1, agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1,RO' } });
+const system = await startSystem(t, { agents: 1, agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1,RO', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' } });
 const { request } = system;
 const { folder } = await scratch(t);
 const body = {
-  name: 'works', type: 'QUEUE', image: '', cmd: jsHandler('all.js'), env: { GREETING: 'hello' }, cpu: [{ id: 'cpu3c', vcpuCount: 2 }],
-  scaling: { type: 'QUEUE_DELAY', queueDelay: 0.5 }, workers: { min: 1, max: 2, idleTimeout: 60 },
+  name: 'works', type: 'QUEUE', image: '', cmd: jsHandler('all.js'), env: { GREETING: 'hello' }, gpu: { pools: ['AMPERE_24'] },
+  scaling: { type: 'QUEUE_DELAY', queueDelay: 0.5 }, workers: { min: 1, max: 3, idleTimeout: 60 },
 };
 const { status, json: { id } } = await request('POST', '/v2/serverless', body);
 t.equal(status, 201);
@@ -33,19 +33,25 @@ t.test('a job finds the environment, and workers say what they are at', async (t
     return workers.summary['idle'] === 1 && workers;
   });
   t.ok(total(idle), 'the counts add up');
-  t.match(idle, { endpointVersion: 0, workers: [{ status: 'IDLE', isStale: false, version: 0, dataCenterId: 'EU-RO-1' }] });
+  t.match(idle, { endpointVersion: 0, workers: [{ status: 'IDLE', isStale: false, version: 0, dataCenterId: 'EU-RO-1', gpuTypeId: 'NVIDIA L4' }] });
 });
 
 t.test('half a second of waiting starts another worker', async (t) => {
   const note = join(folder, 'first');
-  for (let n = 0; n < 2; n += 1) await request('POST', `/v2/${id}/run`, { input: { mode: 'until', file: note } });
+  for (let n = 0; n < 3; n += 1) await request('POST', `/v2/${id}/run`, { input: { mode: 'until', file: note } });
   const busy = await waitFor('two workers at work', async () => {
     const workers = await read();
     return workers.summary['running'] === 2 && workers;
   });
-  t.equal(busy.summary['total'], 2);
+  t.ok(busy.workers.every(({ status: each }) => each === 'RUNNING' || each === 'THROTTLED'));
   const explained = await request('GET', `/v2/${id}/explain`);
   t.match(explained.text, /0\.5 s/, 'by the half second');
+  const short = await waitFor('a worker that finds no place', async () => {
+    const workers = await read();
+    return workers.summary['throttled'] === 1 && workers;
+  });
+  t.ok(total(short), 'it counts');
+  t.match(short.workers.at(-1), { status: 'THROTTLED', isStale: false, dataCenterId: null });
 });
 
 t.test('deleted while it works: workers end, jobs are gone, nobody sets anything to 0 first', async (t) => {
