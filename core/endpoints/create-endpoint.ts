@@ -5,6 +5,7 @@ import { checkText, invalid } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkHttpServer } from '../domain/http-server.ts';
 import { withFinerSettings } from '../domain/finer-settings.ts';
+import { checkRegistry } from '../domain/image-name.ts';
 import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
 import type { OwnTemplateChange } from '../domain/own-template.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
@@ -56,7 +57,7 @@ export async function createEndpoint(context: EndpointContext, actor: Actor, end
 
 /** What a new endpoint runs: a template that is there, or its own, which is made with it. */
 async function whatItRuns(
-  context: Pick<EndpointContext, 'templates' | 'random'>, actor: Actor, endpointId: string, { settings, ownTemplate }: EndpointRequest,
+  context: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>, actor: Actor, endpointId: string, { settings, ownTemplate }: EndpointRequest,
 ): Promise<{ given: EndpointSettings; template: TemplateSettings; own?: NewOwnTemplate }> {
   const { templates } = context;
   if (!ownTemplate) {
@@ -69,6 +70,7 @@ async function whatItRuns(
   }
   if (settings.templateId !== '') throw invalid('template_id and own_template: give one of them');
   if (settings.name === '') throw invalid('name is required where own_template is given');
+  checkRegistry('image_name', ownTemplate.settings.imageName ?? '', context.mayAsk);
   const source = await sourceOf(templates, actor.accountId, ownTemplate);
   if (source.link) return { given: { ...settings, templateId: source.link.id, env: source.env }, template: source.link };
   const template = ownTemplateOf(ownTemplateName(settings.name, endpointId), source.settings, source.base);

@@ -8,6 +8,7 @@ import { withFinerSettings } from '../domain/finer-settings.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { checkHttpServer } from '../domain/http-server.ts';
+import { checkRegistry } from '../domain/image-name.ts';
 import { checkNotBound, foreignTemplate, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
 import type { OwnTemplateChange } from '../domain/own-template.ts';
 import { unknownTemplate } from '../domain/template.ts';
@@ -34,6 +35,7 @@ export async function updateEndpoint(
 ): Promise<Endpoint> {
   const { endpoints, onChanged, random } = context;
   await checkWithin(context, actor, change, only);
+  checkRegistry('image_name', change.ownTemplate?.settings.imageName ?? '', context.mayAsk);
   const { named, source } = await whatItWillRun(context, actor, change);
   const template = await newTemplate(context, actor, id, named.templateId);
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);

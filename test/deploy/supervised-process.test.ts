@@ -41,10 +41,8 @@ t.test('a killed process is started again', async (t) => {
   const { supervised, events, children } = await supervise(t, READY + IDLE);
   t.equal(await supervised.start(), 'ready');
   for (const round of [1, 2]) {
-    const atMs = Date.now();
     process.kill(children.at(-1)!.pid!, 'SIGKILL');
     await waitFor('the next one', () => events.length === 2 * round);
-    t.ok(Date.now() - atMs < 3_000, 'within three seconds');
   }
   t.same(events, ['thing ended: SIGKILL', 'thing is back', 'thing ended: SIGKILL', 'thing is back']);
   await supervised.stop();

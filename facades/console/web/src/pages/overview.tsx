@@ -1,10 +1,11 @@
 /** The first page: what there is, how it goes, what is wrong. */
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import type { FormEvent } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
 import { DialogButton } from '../dialog.tsx';
 import { GpuMap, NoMachine } from '../gpu-map.tsx';
+import { lazyPage } from '../lazy-page.tsx';
 import { useLive } from '../live.ts';
 import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../parts.tsx';
 import { Problems } from '../problems.tsx';
@@ -17,7 +18,7 @@ import type { Listing } from '../use-listing.ts';
 import { count } from '../words.ts';
 import { ENDPOINT_FILTERS, MACHINE_FILTERS } from './live-filters.ts';
 
-const Create = lazy(async () => ({ default: (await import('../create.tsx')).Create }));
+const Create = lazyPage(async () => ({ default: (await import('../create.tsx')).Create }));
 
 /** The page. */
 export function Overview() {
