@@ -3,7 +3,7 @@
  * it wait unread, and waiting ones are served round-robin by account. An account that is alone is not bounded here.
  */
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
@@ -12,7 +12,11 @@ const USED_MS = 2_000;
 /** Weight of what is under way, of one account and in all. */
 export const TURN_WEIGHT_MAX = 8;
 const ALL_WEIGHT_MAX = 64;
-/** A request that waits for something else than the facade, a job for instance, has its turn for this long at most, in milliseconds. */
+/**
+ * Longest turn, in milliseconds: who sends or reads slowly must not keep the account's other requests waiting. Shorter for a request that waits for something
+ * else than the facade, a job or the rest of its body for instance.
+ */
+const TURN_MS = 2_000;
 const WAITER_MS = 250;
 
 /** A request that is to have a turn. */
@@ -45,17 +49,25 @@ export class FairTurns {
     return this.#turns.fill.waiting ?? 0;
   }
 
-  /** Begins a request, which ends with its response. Undefined: it goes on at once, as a rule; else when the promise resolves. */
+  /**
+   * Begins a request, whose turn ends with its response or when it has lasted long enough. Undefined: it goes on at once, as a rule; else when the promise
+   * resolves.
+   */
   enter({ accountId, weight, waits }: TurnRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
     if (!this.#isShared(accountId)) return undefined;
     let begun = false;
     let begin: () => void = () => { begun = true; };
+    let timer: Timer | undefined;
     const place = this.#turns.acquire(accountId, Math.min(weight, TURN_WEIGHT_MAX), () => {
       begin();
-      if (waits) this.#clock.after(WAITER_MS, () => place.release());
+      timer = this.#clock.after(waits ? WAITER_MS : TURN_MS, () => place.release());
     });
-    if (raw.closed) place.release();
-    else raw.once('close', () => place.release());
+    const end = (): void => {
+      timer?.cancel();
+      place.release();
+    };
+    if (raw.closed) end();
+    else raw.once('close', end);
     if (begun) return undefined;
     return new Promise((resolve, reject) => {
       begin = resolve;

@@ -81,7 +81,10 @@ export class RateLimit {
       throw error;
     }
     const turn = reply && TURNS[request.operation];
-    if (turn) await this.#turns.enter({ accountId: request.accountId, waits: turn.waits, weight: turn.weight + bodyWeight(request.bodyBytes) }, reply);
+    if (!turn) return left;
+    const { accountId, bodyBytes = 0 } = request;
+    const waits = turn.waits || bodyBytes > BODY_AT_ONCE_BYTES;
+    await this.#turns.enter({ accountId, waits, weight: turn.weight + Math.floor(bodyBytes / BODY_WEIGHT_BYTES) }, reply);
     return left;
   }
 
@@ -153,10 +156,8 @@ const TURNS: Partial<Record<LimitedOperation, { weight: number; waits: boolean }
 };
 /** Bytes of a body that weigh as much as a small request. */
 const BODY_WEIGHT_BYTES = 512 * 1024;
-
-function bodyWeight(bytes = 0): number {
-  return Math.floor(bytes / BODY_WEIGHT_BYTES);
-}
+/** Bytes of a body that come with its headers as a rule; what is larger is waited for. */
+const BODY_AT_ONCE_BYTES = 64 * 1024;
 
 /** What is bounded in other ways: see RATE_RULES. */
 const NOT_OF_JOBS: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);

@@ -71,6 +71,17 @@ t.test('what is heavy leaves room for less of the same account, and what waits f
   t.equal(begun.filter((name) => name[0] === 'c').length, 16);
 });
 
+t.test('who reads or sends slowly keeps the others of its account waiting for a bounded time', async (t) => {
+  const { clock, begun, ask, settled } = facade();
+  await ask('b');
+  for (let i = 0; i < 10; i += 1) void ask(`a${i}`);
+  await settled();
+  t.equal(begun.filter((name) => name[0] === 'a').length, 8);
+  clock.pass(2_000);
+  await settled();
+  t.equal(begun.filter((name) => name[0] === 'a').length, 10);
+});
+
 t.test('who leaves while it waits gives nothing to do and takes no room', async (t) => {
   const { turns, ask, end, settled } = facade();
   await ask('b');
