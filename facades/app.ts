@@ -1,6 +1,6 @@
 /** Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of core. */
 import { fastify } from 'fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
@@ -43,6 +43,7 @@ import { graphqlRoutes } from './graphql/routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import { AccessCache } from './plugins/access-cache.ts';
 import type { CheckAccess } from './plugins/access-cache.ts';
+import { AddressRate } from './plugins/address-rate.ts';
 import { AnswerBudget } from './plugins/answer-budget.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { BodyWork } from './plugins/body-work.ts';
@@ -193,7 +194,12 @@ function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
   app.register(async (scope) => restV2Routes(scope, { core, answers, bodies, config, clock, logger }, gate, refuseUnrouted));
   const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));
-  app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
+  const addresses = new AddressRate(clock);
+  const keyless = ({ raw }: FastifyRequest): void => {
+    peers.clean(raw);
+    addresses.admit(peers.clientOf(raw));
+  };
+  app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, keyless, logger }));
 }
 
 interface HttpParts {

@@ -1,6 +1,6 @@
 /** All places that machines carry, and those where the account's network volumes are. */
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
-import { isCountryCode } from '../domain/location.ts';
+import { ANY_HOSTED, isCountryCode } from '../domain/location.ts';
 import type { CatalogContext } from './catalog-context.ts';
 import { cpuRoom } from './cpu-room.ts';
 import type { CpuRoomEntry } from './cpu-room.ts';
@@ -21,9 +21,12 @@ export interface DataCenterList {
   cpu: CpuRoomEntry | undefined;
 }
 
-/** By id. Machines that were not seen for a day are forgotten, as for placement. `accountId` is empty for the operator. */
+/**
+ * By id. Machines that were not seen for a day are forgotten, as for placement. `accountId`: whose network volumes count; empty: all, for the operator;
+ * undefined: none.
+ */
 export async function listDataCenters(
-  { catalog, machines }: Omit<CatalogContext, 'prices'>, accountId: string,
+  { catalog, machines }: Omit<CatalogContext, 'prices'>, accountId: string | undefined,
 ): Promise<DataCenterList> {
   const entries = new Map<string, DataCenterEntry>();
   const entryOf = (id: string): DataCenterEntry => {
@@ -31,11 +34,11 @@ export async function listDataCenters(
     entries.set(id, entry);
     return entry;
   };
-  for (const id of await catalog.volumePlaces(accountId)) entryOf(id);
+  if (accountId !== undefined) for (const id of await catalog.volumePlaces(accountId)) entryOf(id);
   const view = await machines.view();
   for (const machine of view) {
     const countryCode = machine.locations.find(isCountryCode) ?? '';
-    for (const id of machine.locations.filter((place) => !isCountryCode(place))) {
+    for (const id of machine.locations.filter((place) => !isCountryCode(place) && place !== ANY_HOSTED)) {
       const entry = entryOf(id);
       entry.countryCode ||= countryCode;
       for (const gpu of machine.connected ? machine.gpus : []) count(entry, gpuTypeOf(gpu), gpu.used);

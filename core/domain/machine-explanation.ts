@@ -72,7 +72,7 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     NO_COMMANDS: 'run an image, or let its operator allow commands (--allow-commands)',
     CUDA: 'allow its CUDA version (allowedCudaVersions), or update its driver',
     VOLUME: 'use a network volume in its data centre, or let its agent name where the volumes are (--location, SLIPWAY_AGENT_LOCATIONS)',
-    LOCATION: 'add its location to locations, or let its agent name one of those (--location, SLIPWAY_AGENT_LOCATIONS)',
+    LOCATION: 'add its location to locations, or let its agent name one of those, or * for all hosted ones (--location, SLIPWAY_AGENT_LOCATIONS)',
     AWAY: 'start its agent again',
   };
   return texts[kind];

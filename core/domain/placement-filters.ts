@@ -3,6 +3,7 @@ import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
 import { gpuMemoryGb } from './gpu-facts.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
+import { isAt } from './location.ts';
 import { blamedLast, crashText, type CrashesHere } from './machine-crashes.ts';
 import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
 import type { PlacementStandby } from './standby-eviction.ts';
@@ -90,7 +91,7 @@ const open: Filter = (machine) => (machine.cordoned ? no('CORDONED', 'its operat
 
 /** It is in one of the places asked for. */
 export const location: Filter = (machine, request) => {
-  if (request.locations.length === 0 || request.locations.some((place) => machine.locations.includes(place))) return undefined;
+  if (request.locations.length === 0 || request.locations.some((place) => isAt(machine.locations, place))) return undefined;
   return no('LOCATION', `it is in ${machine.locations.join(', ') || 'no location'}, not in ${request.locations.join(', ')}`);
 };
 

@@ -74,7 +74,7 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   NO_COMMANDS: ['allows no commands', 'allow no commands'],
   CUDA: ['has a driver without the CUDA version', 'have drivers without the CUDA version'],
   VOLUME: ['is not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)', 'are not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)'],
-  LOCATION: ['is elsewhere', 'are elsewhere'],
+  LOCATION: ['is elsewhere (SLIPWAY_AGENT_LOCATIONS)', 'are elsewhere (SLIPWAY_AGENT_LOCATIONS)'],
   AWAY: ['is not connected', 'are not connected'],
 };
 

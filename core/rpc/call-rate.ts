@@ -19,6 +19,9 @@ export interface CallRateOptions {
   logger: Logger;
 }
 
+/** No id of an account. */
+const KEYLESS = ' keyless';
+
 /** One for all that share the count. */
 export class CallRate {
   readonly #options: CallRateOptions;
@@ -63,6 +66,8 @@ export class CallRate {
   }
 
   async #admitHolder(apiKey: string): Promise<void> {
+    // Those without a key share a count, whatever they may call.
+    if (apiKey === '') return this.admit(KEYLESS);
     const caller = await this.#options.access.caller(apiKey).catch(() => undefined);
     // The handler refuses unknown keys itself.
     if (caller) this.admit(caller.accountId);

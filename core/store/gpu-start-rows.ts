@@ -1,5 +1,6 @@
 /** Starts of workers by type of GPU, and the places that each type has: for endpoints that accept several, for their scaler. */
 import { gpuPreference } from '../domain/gpu-pools.ts';
+import { ANY_HOSTED } from '../domain/location.ts';
 import { startsByGpu } from '../domain/gpu-starts.ts';
 import type { SeenGpu } from '../domain/gpu-starts.ts';
 import { STARTS_SEEN_MAX } from '../domain/traffic.ts';
@@ -70,5 +71,6 @@ async function readPlaces(sql: Sql, endpointIds: readonly string[]): Promise<Pla
         WHERE h.machine_id = m.id AND h.gpu_uuid = gpu ->> 'uuid' AND coalesce(w.desired, 'RUN') <> 'FREEZE')
       GROUP BY m.id, 3, 4)
     SELECT e.id, f.name, f.mig AS "migProfile", sum(f.gpus / e.gpu_count)::int AS places
-    FROM endpoint e JOIN free f ON e.locations = '{}' OR f.locations && e.locations WHERE e.id = ANY(${[...endpointIds]}) GROUP BY 1, 2, 3`;
+    FROM endpoint e JOIN free f ON e.locations = '{}' OR f.locations && e.locations OR ${ANY_HOSTED}::text = ANY(f.locations)
+    WHERE e.id = ANY(${[...endpointIds]}) GROUP BY 1, 2, 3`;
 }

@@ -8,9 +8,11 @@ import { BaseService } from '../../core/runtime/service.ts';
 import type { CoreServices } from '../core-client/core-services.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
+import { refuseForeignFields } from './foreign-fields.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
 import resolvers from './resolvers.ts';
+import { isPublic } from './root-fields.ts';
 
 /** A request, already authorized. */
 export interface GraphqlRequest {
@@ -29,6 +31,8 @@ export interface GraphqlCaller {
 export interface Prepared {
   /** It changes nothing. */
   reads: boolean;
+  /** It reads nothing of an account, and needs no key. */
+  isPublic: boolean;
   /** Runs it. Failures of fields are part of the result. */
   run(caller: GraphqlCaller): Promise<ExecutionResult>;
 }
@@ -84,9 +88,14 @@ export class GraphqlExecutor extends BaseService {
   /** Parses and checks a document. Throws InvalidDocument. */
   async prepare(request: GraphqlRequest): Promise<Prepared> {
     const mesh = await this.#load();
-    const document = this.#documents.get(request.query) ?? this.#check(request.query, mesh.schema);
-    const { variables: variableValues, operationName } = request;
+    const { query, variables: variableValues, operationName } = request;
+    const known = this.#documents.get(query);
+    const parsed = known ?? parsedWithinBounds(query, mesh.schema);
+    const foreign = known ? undefined : refuseForeignFields(parsed, operationName);
+    if (foreign) return { reads: false, isPublic: false, run: async () => foreign };
+    const document = known ?? this.#check(query, parsed, mesh.schema);
     return {
+      isPublic: isPublic(document, operationName),
       reads: operationOf(document, operationName) === OperationTypeNode.QUERY,
       run: async (caller) => {
         const large = new LargeRead(this.#largeReads, caller.accountId, this.#clock);
@@ -101,8 +110,9 @@ export class GraphqlExecutor extends BaseService {
     };
   }
 
-  #check(query: string, schema: MeshInstance['schema']): DocumentNode {
-    const document = valid(query, schema);
+  #check(query: string, document: DocumentNode, schema: MeshInstance['schema']): DocumentNode {
+    const errors = validate(schema, document, specifiedRules, { maxErrors: ERRORS_MAX });
+    if (errors.length > 0) throw new InvalidDocument(errors);
     this.#documents.set(query, document);
     return document;
   }
@@ -140,16 +150,15 @@ function withPlainFields(mesh: MeshInstance): MeshInstance {
   return mesh;
 }
 
-/** The document, when it has no fault. Throws InvalidDocument. */
-function valid(query: string, schema: MeshInstance['schema']): DocumentNode {
+/** The document, when it can be read and is not too large. Throws InvalidDocument. */
+function parsedWithinBounds(query: string, schema: MeshInstance['schema']): DocumentNode {
   // An error with a place of its own would count all of these lines.
   if (hasTooManyLines(query)) throw new InvalidDocument([new GraphQLError(`The document has more than ${LINES_MAX} lines.`)]);
   try {
     const document = parse(query, { maxTokens: TOKENS_MAX });
     // First, because the other rules cost more the larger a document is.
     const faults = validate(schema, document, [boundsRule]);
-    const errors = faults.length > 0 ? faults : validate(schema, document, specifiedRules, { maxErrors: ERRORS_MAX });
-    if (errors.length > 0) throw new InvalidDocument(errors);
+    if (faults.length > 0) throw new InvalidDocument(faults);
     return document;
   } catch (error) {
     if (error instanceof GraphQLError) throw new InvalidDocument([error]);

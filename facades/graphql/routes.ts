@@ -4,8 +4,8 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
-import { graphqlGate } from '../plugins/authenticate.ts';
-import type { GateParts } from '../plugins/authenticate.ts';
+import { graphqlGate, noKey } from '../plugins/authenticate.ts';
+import type { GateParts, KeylessRate } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
 import { handleErrors } from '../plugins/error-handler.ts';
 import type { ErrorShape } from '../plugins/error-handler.ts';
@@ -36,6 +36,8 @@ export interface GraphqlParts {
   answers: AnswerBudget;
   bodies: BodyWork;
   gate: GateParts;
+  /** Of requests without a key. */
+  keyless: KeylessRate;
   logger: Logger;
 }
 
@@ -44,22 +46,26 @@ export const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ m
 
 /** Adds the route. */
 export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): Promise<void> {
-  const { executor, answers, bodies, gate, logger } = parts;
+  const { executor, answers, bodies, gate, keyless, logger } = parts;
   handleErrors(app, graphqlErrorShape, logger);
   const shared = new SharedReads<Answer>();
-  app.post('/graphql', { onRequest: graphqlGate(gate, BODY_BYTES_MAX) }, async (request, reply) => {
+  app.post('/graphql', { onRequest: graphqlGate(gate, keyless, BODY_BYTES_MAX) }, async (request, reply) => {
     const { apiKey, accountId } = request.caller;
+    const isKeyless = apiKey === '';
     const bytes = bodyBytes(request.body);
-    const asked = readRequest(await bodies.run(accountId, bytes.length, parseSettings(bytes)));
+    const read = async (): Promise<GraphqlRequest> => readRequest(await bodies.run(accountId, bytes.length, parseSettings(bytes)));
+    const asked = await read().catch((error: unknown) => { throw isKeyless ? noKey() : error; });
     const key = JSON.stringify([apiKey, textOf(asked)]);
     try {
-      const { reads, run } = await executor.prepare(asked);
+      const { reads, isPublic, run } = await executor.prepare(asked);
+      if (isKeyless && !isPublic) throw noKey();
       const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), request.id, logger);
       if (!reads) return send(reply, await answer());
-      const read = (): Promise<Answer> => shared.run(key, answer);
-      return send(reply, (await answers.hold(request, reply, { read, bytesOf: ({ body }) => body.length })).answer);
+      const readOnce = (): Promise<Answer> => shared.run(key, answer);
+      return send(reply, (await answers.hold(request, reply, { read: readOnce, bytesOf: ({ body }) => body.length })).answer);
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
+      if (isKeyless) throw noKey();
       const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
       return send(reply, serialized(400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) }));
     }

@@ -100,9 +100,27 @@ function rateHeaders({ limit, left, resetSeconds }: RateLeft): Record<string, st
   };
 }
 
-/** The gate of the GraphQL operation: 401, 429. Whether a document changes something is known only once it was read; core checks that. */
-export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
+/** Largest body without a key, in bytes: a query for types of GPU. */
+const KEYLESS_BYTES_MAX = 16_384;
+
+/** Counts a request without a key. RATE_LIMITED. */
+export type KeylessRate = (request: FastifyRequest) => void;
+
+/**
+ * The gate of the GraphQL operation: 401, 429. Whether a document changes something is known only once it was read; core checks that. Without a key it
+ * passes as nobody's: whether the document needs one is known only then, too.
+ */
+export function graphqlGate(parts: GateParts, keyless: KeylessRate, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request, reply) => {
+    const { api_key: inQuery } = request.query as Record<string, unknown>;
+    if (request.headers.authorization === undefined && inQuery === undefined) {
+      const bytes = Number(request.headers['content-length']);
+      if (!(bytes <= KEYLESS_BYTES_MAX)) throw noKey();
+      request.bodyBytesMax = KEYLESS_BYTES_MAX;
+      keyless(request);
+      request.caller = { apiKey: '', accountId: '', workersRunning: 0 };
+      return;
+    }
     request.bodyBytesMax = bodyBytesMax;
     const apiKey = keyOfQueueRequest(request.headers.authorization, (request.query as Record<string, unknown>)['api_key']);
     await admitManagement(parts, request, reply, apiKey);
@@ -134,7 +152,7 @@ async function admit({ access, rateLimit }: GateParts, request: FastifyRequest, 
 
 async function known(access: AccessCache, request: FastifyRequest, question: Question): Promise<void> {
   const { apiKey } = question;
-  if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
+  if (apiKey === undefined) throw noKey();
   const looked = access.look({ ...question, apiKey });
   const decision = looked instanceof Promise ? await looked : looked;
   if (decision instanceof CoreError) throw decision.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : decision;
@@ -144,6 +162,11 @@ async function known(access: AccessCache, request: FastifyRequest, question: Que
     apiKey, accountId: decision.accountId, workersRunning: decision.workersRunning, requestQuota: decision.requestQuota,
     endpointType: decision.endpointType,
   };
+}
+
+/** The refusal of a request that has no key. */
+export function noKey(): CoreError {
+  return new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
 }
 
 /** docs/api.md#load-balancing. */

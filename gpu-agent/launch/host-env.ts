@@ -34,7 +34,7 @@ export function hostDefaults({ hostEnv, cpuCount, locations }: HostFacts): Recor
     ...(hostEnv ? { PATH: hostEnv.PATH ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } : {}),
     PYTHONUNBUFFERED: '1',
     RUNPOD_CPU_COUNT: String(cpuCount),
-    ...(locations[0] === undefined ? {} : { RUNPOD_DC_ID: locations[0] }),
+    ...(locations[0] === undefined || locations[0] === '*' ? {} : { RUNPOD_DC_ID: locations[0] }),
   };
 }
 

@@ -138,10 +138,41 @@ t.test('GraphQL', async (t) => {
       [{ extensions: { code: 'RUNPOD' } }]);
     t.match((await post({ query: `mutation { saveEndpoint(input: { name: "x", gpuIds: "AMPERE_16", templateId: "x",
       scalerType: "BOTH" }) { id } }` })).body.errors, [{ message: /scalerType/ }]);
+    const foreign: [query: string, text: RegExp][] = [
+      ['query($input: ListingsInput!) { listings(input: $input) { id title } }', /^listings: there is no hub here/],
+      ['{ myModels { name } }', /^myModels: there is no repository of models here/],
+      ['mutation($input: CreateFlashAppInput!) { createFlashApp(input: $input) { id } }', /^createFlashApp: flash apps, .* do not exist here/],
+      ['{ myself { id flashApps { id flashBuilds { id } } } }', /^flashApps: flash apps/],
+    ];
+    for (const [query, message] of foreign) {
+      const { status, body } = await post({ query, variables: { input: {} } });
+      t.equal(status, 200, query);
+      t.match(body, { errors: [{ message, extensions: { code: 'RUNPOD' } }] }, 'a sentence, instead of a type that is unknown');
+      t.same(Object.values(body.data!), [null]);
+    }
     const aliases = Array.from({ length: 30 }, (_, i) => `a${i}: myself { serverlessDiscount { type } }`).join(' ');
     t.equal((await post({ query: `{ ${aliases} }` })).status, 400, 'aliases are bounded');
     const deep = `{ myself { endpoints { ${'... on Endpoint { '.repeat(30)} id ${'}'.repeat(30)} } } }`;
     t.equal((await post({ query: deep })).status, 400, 'depth is bounded');
+  });
+
+  await t.test('what belongs to nobody needs no key', async (t) => {
+    const ask = async (body: unknown): Promise<GraphqlAnswer> => {
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${system.url}/graphql`, { method: 'POST', headers, body: JSON.stringify(body) });
+      return { status: response.status, body: await response.json() as GraphqlAnswer['body'] };
+    };
+    const query = '{ gpuTypes { id memoryInGb lowestPrice { stockStatus } } serverlessGpuPools { id } dataCenters { id } cpuFlavors(input: { isSls: true }) { id } }';
+    t.match(await ask({ query }), { status: 200, body: { data: { gpuTypes: [{ id: String }], cpuFlavors: [] } } });
+    const fragment = '{ ...Q } fragment Q on Query { gpuTypes { id } }';
+    for (const closed of ['{ myself { id } }', '{ gpuTypes { id } myself { id } }', 'mutation { gpuTypes { id } }', '{ nothing }', fragment, '{']) {
+      t.equal((await ask({ query: closed })).status, 401, closed);
+    }
+    t.equal((await ask({})).status, 401);
+    t.equal((await ask({ query: `${query} ${'#'.repeat(20_000)}` })).status, 401, 'and no more than a small body');
+    const statuses = new Set<number>();
+    for (let asked = 0; asked < 60; asked += 1) statuses.add((await ask({ query: '{ cpuFlavors { id } }' })).status);
+    t.same([...statuses].sort(), [200, 429], 'and not without end');
   });
 
   await t.test('a core that is down is an error, never empty data', async (t) => {

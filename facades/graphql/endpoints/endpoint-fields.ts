@@ -20,7 +20,7 @@ export interface EndpointInput {
   templateId?: string | null;
   template?: TemplateInput | null;
   locations?: string | null;
-  flashBootType?: 'OFF' | 'FLASHBOOT' | null;
+  flashBootType?: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT' | null;
   networkVolumeId?: string | null;
   networkVolumeIds?: { networkVolumeId: string }[] | null;
   executionTimeoutMs?: number | null;
@@ -42,13 +42,16 @@ const FLASHBOOT_NAME = /-fb$/;
 /** The fields that an input names. Throws GraphQLError: a word is unknown, or something is asked for that does not exist here. */
 export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessage> {
   refuseForeign(input);
-  const { instanceIds, gpuCount, locations, executionTimeoutMs } = input;
+  const { id, instanceIds, gpuCount, locations, executionTimeoutMs } = input;
+  const isCpu = Boolean(instanceIds?.length) || (gpuCount === 0 && !id);
   return inputChanges<EndpointMessage>(ENDPOINT, input, {
-    // Clients that fill in every default name GPUs for CPU workers too, where they say nothing.
-    gpuCount: instanceIds?.length ? undefined : gpuCount ?? undefined,
-    computeType: instanceIds?.length ? 'CPU' : undefined,
+    // Clients that fill in every default name GPUs for CPU workers too, where they say nothing. Some cannot say CPU in another way than by no GPUs.
+    gpuCount: isCpu ? undefined : gpuCount ?? undefined,
+    computeType: isCpu ? 'CPU' : undefined,
     executionTimeoutMs: executionTimeoutMs || undefined,
+    executionTimeoutUnset: typeof executionTimeoutMs === 'number' ? executionTimeoutMs === 0 : undefined,
     flashBootType: flashBoot(input),
+    priorityFlashBoot: input.flashBootType ? input.flashBootType === 'PRIORITY_FLASHBOOT' : undefined,
     locations: locations === undefined ? undefined : listOf(locations),
     networkVolumeIds: volumes(input),
     allowedCudaVersions: cudaVersions(input),
@@ -56,7 +59,7 @@ export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessa
 }
 
 function flashBoot({ flashBootType, name }: EndpointInput): string | undefined {
-  if (flashBootType) return `FLASH_BOOT_TYPE_${flashBootType}`;
+  if (flashBootType) return flashBootType === 'OFF' ? 'FLASH_BOOT_TYPE_OFF' : 'FLASH_BOOT_TYPE_FLASHBOOT';
   return name && FLASHBOOT_NAME.test(name) ? 'FLASH_BOOT_TYPE_FLASHBOOT' : undefined;
 }
 

@@ -21,6 +21,8 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
   const volumes = endpoint.networkVolumeIds ?? [];
   return {
     ...shownFields(ENDPOINT, endpoint),
+    ...(endpoint.executionTimeoutUnset && { executionTimeoutMs: 0 }),
+    ...(endpoint.priorityFlashBoot && { flashBootType: 'PRIORITY_FLASHBOOT' }),
     id: endpoint.id ?? '',
     listed,
     userId,

@@ -50,7 +50,7 @@ export function costPerHour(pod: CoreMessage<Pod>): number {
 
 function machineOf({ machine, gpuTypeId, gpuDisplayName }: CoreMessage<Pod>) {
   if (!machine) return null;
-  const places = machine.locations ?? [];
+  const places = (machine.locations ?? []).filter((place) => place !== '*');
   return {
     id: machine.id ?? null,
     podHostId: machine.id ?? null,

@@ -86,7 +86,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   executionTimeoutMs: {
     kind: { is: 'whole', span: true },
     rest: { name: 'executionTimeoutMs', in: 'Longest run of a job in milliseconds. Default {default}.' },
-    graphql: { name: 'executionTimeoutMs', in: 'Milliseconds; 0 counts as omitted.', out: 'Milliseconds.' },
+    graphql: { name: 'executionTimeoutMs', in: 'Milliseconds; 0: the default.', out: 'Milliseconds; 0: the default, {default}.' },
     cli: { option: '--execution-timeout <time>', about: 'longest run of a job, as 90s, 10m or 2h; default {span}' },
   },
   flashBootType: {
@@ -139,7 +139,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
       about: 'jobs a worker holds at once when its SDK does not say so, default {default}; of type LB its requests, default 100',
     },
   },
-  // How REST v2 was told the setting that each of them is about; other surfaces have that one alone.
+  // How REST v2 or GraphQL was told the setting that each of them is about; other surfaces have that one alone.
   queueDelayMs: { kind: { is: 'whole' } },
   executionTimeoutUnset: { kind: { is: 'flag' } },
   priorityFlashBoot: { kind: { is: 'flag' } },

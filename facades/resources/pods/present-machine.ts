@@ -22,7 +22,7 @@ export function presentMachine(machine: Machine, { costPerHour, gpuTypeId }: Pod
     ...presentCpu(machine),
     cpuTypeId: machine.cpuModel,
     currentPricePerGpu: price,
-    dataCenterId: machine.locations.find((place) => !isCountry(place)) ?? '',
+    dataCenterId: machine.locations.find((place) => !isCountry(place) && place !== '*') ?? '',
     diskThroughputMBps: null,
     gpuAvailable: machine.gpus.length,
     gpuDisplayName: card?.displayName ?? '',

@@ -51,6 +51,11 @@ t.test('fields of an endpoint: only what the input names', async (t) => {
   t.same(endpointFields({ gpuIds: null, allowedCudaVersions: null, name: null }).mask, [], 'null is not given');
   t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: [{ networkVolumeId: 'b' }] }).changes, { networkVolumeIds: ['b'] });
   t.same(endpointFields({ networkVolumeIds: [] }).mask, ['network_volume_ids']);
+  t.same(endpointFields({ executionTimeoutMs: 0, flashBootType: 'PRIORITY_FLASHBOOT' }).changes, {
+    executionTimeoutUnset: true, flashBootType: 'FLASH_BOOT_TYPE_FLASHBOOT', priorityFlashBoot: true }, 'as they were sent');
+  t.same(endpointFields({ executionTimeoutMs: 9_000 }).changes, { executionTimeoutMs: 9_000, executionTimeoutUnset: false });
+  t.same(endpointFields({ id: 'e', gpuCount: 0 }).changes, { gpuCount: 0 }, 'whether an endpoint has GPUs is fixed');
+  t.same(endpointFields({ gpuIds: '', gpuCount: 0 }), { changes: { gpuIds: [], computeType: 'CPU' }, mask: ['gpu_ids', 'compute_type'] }, 'no GPU is CPU');
   t.same(endpointFields({ name: 'x-fb' }).mask, ['name', 'flash_boot_type']);
   t.same(endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] }).mask, ['name', 'instance_ids', 'type', 'compute_type']);
 });

@@ -1,0 +1,20 @@
+/** What a document asks for at its root. */
+import { Kind, OperationTypeNode, getOperationAST } from 'graphql';
+import type { DocumentNode, FieldNode } from 'graphql';
+
+/** Shown to whoever has no key, too: nothing of an account. */
+const PUBLIC: ReadonlySet<string> = new Set(['gpuTypes', 'serverlessGpuPools', 'dataCenters', 'cpuFlavors']);
+
+/** Root fields of the operation that is meant. Undefined: none or several may be meant, or some come by fragments. */
+export function rootFieldsOf(document: DocumentNode, operationName: string | undefined): readonly FieldNode[] | undefined {
+  const selections = getOperationAST(document, operationName)?.selectionSet.selections;
+  const fields = selections?.filter((selection) => selection.kind === Kind.FIELD);
+  return fields?.length === selections?.length ? fields : undefined;
+}
+
+/** It only reads what needs no key. */
+export function isPublic(document: DocumentNode, operationName: string | undefined): boolean {
+  if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.QUERY) return false;
+  const fields = rootFieldsOf(document, operationName) ?? [];
+  return fields.length > 0 && fields.every(({ name }) => PUBLIC.has(name.value));
+}

@@ -1,0 +1,39 @@
+/** Bounds requests that no key stands behind, by the address that they come from. */
+import { boundedCache } from '../../core/runtime/bounded-cache.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** Length of a window in milliseconds. */
+const WINDOW_MS = 10_000;
+/** Most requests of one address in a window, and of all addresses. */
+const OF_ADDRESS_MAX = 50;
+const OF_ALL_MAX = 500;
+/** Addresses that are remembered in a window. */
+const ADDRESSES_MAX = 10_000;
+
+export class AddressRate {
+  readonly #clock: Clock;
+  #counts = boundedCache<string, number>(ADDRESSES_MAX);
+  #all = 0;
+  #endsAtMs = -Infinity;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts a request. RATE_LIMITED: it is one too many. */
+  admit(address: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs >= this.#endsAtMs) {
+      this.#counts = boundedCache(ADDRESSES_MAX);
+      this.#all = 0;
+      this.#endsAtMs = nowMs + WINDOW_MS;
+    }
+    const count = (this.#counts.get(address) ?? 0) + 1;
+    this.#counts.set(address, count);
+    this.#all += 1;
+    if (count <= OF_ADDRESS_MAX && this.#all <= OF_ALL_MAX) return;
+    throw new CoreError('RATE_LIMITED', `Without a key ${OF_ADDRESS_MAX} requests of an address are answered in ${WINDOW_MS / 1_000} s, and ${OF_ALL_MAX} of all: `
+      + 'wait, or send a key.');
+  }
+}
