@@ -233,9 +233,8 @@ export function sizeFor(machine: PlacementMachine, { instanceIds }: PlacementReq
 }
 
 /** Free processors and GB. */
-function freeOf({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine): [vcpus: number, memoryGb: number] {
-  return [vcpus === 0 ? Infinity : Math.max(0, vcpus - vcpusUsed), memoryGb === 0 ? Infinity : Math.max(0, memoryGb - memoryGbUsed)];
-}
+const freeOf = ({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine): [vcpus: number, memoryGb: number] => (
+  [vcpus === 0 ? Infinity : Math.max(0, vcpus - vcpusUsed), memoryGb === 0 ? Infinity : Math.max(0, memoryGb - memoryGbUsed)]);
 
 /** GPUs of one type of a machine, for a worker. */
 export interface GpuChoice {

@@ -68,12 +68,13 @@ t.test('GraphQL endpoints', async (t) => {
   await t.test('CUDA versions, time limits, FlashBoot by name', async (t) => {
     const fields = 'id allowedCudaVersions minCudaVersion executionTimeoutMs flashBootType name';
     const { saveEndpoint } = await save({ name: 'tool-fb', ...idle, minCudaVersion: '12.8', executionTimeoutMs: 0 }, fields);
-    t.match(saveEndpoint, { allowedCudaVersions: '13.0,12.9,12.8', minCudaVersion: '12.8', executionTimeoutMs: 600_000, flashBootType: 'FLASHBOOT',
+    t.match(saveEndpoint, { allowedCudaVersions: '13.0,12.9,12.8', minCudaVersion: '12.8', executionTimeoutMs: 0, flashBootType: 'FLASHBOOT',
       name: 'tool-fb' });
     t.match(await save({ id: saveEndpoint.id, allowedCudaVersions: '12.4,12.5', minCudaVersion: '', executionTimeoutMs: 60_000 }, fields), {
       saveEndpoint: { allowedCudaVersions: '12.4,12.5', minCudaVersion: '12.4', executionTimeoutMs: 60_000 } });
     t.match(await save({ id: saveEndpoint.id, executionTimeoutMs: 0, name: 'tool', flashBootType: 'OFF' }, fields), {
-      saveEndpoint: { executionTimeoutMs: 60_000, name: 'tool', flashBootType: 'OFF' } });
+      saveEndpoint: { executionTimeoutMs: 0, name: 'tool', flashBootType: 'OFF' } });
+    t.match(await save({ id: saveEndpoint.id, flashBootType: 'PRIORITY_FLASHBOOT' }, fields), { saveEndpoint: { flashBootType: 'PRIORITY_FLASHBOOT' } });
   });
 
   await t.test('jobs at once on a worker', async (t) => {

@@ -162,7 +162,7 @@ t.test('GraphQL', async (t) => {
       const response = await fetch(`${system.url}/graphql`, { method: 'POST', headers, body: JSON.stringify(body) });
       return { status: response.status, body: await response.json() as GraphqlAnswer['body'] };
     };
-    const query = '{ gpuTypes { id memoryInGb lowestPrice { stockStatus } } serverlessGpuPools { id } dataCenters { id } cpuFlavors(input: { isSls: true }) { id } }';
+    const query = '{ gpuTypes { id lowestPrice { stockStatus } } serverlessGpuPools { id } dataCenters { id } cpuFlavors(input: { isSls: true }) { id } }';
     t.match(await ask({ query }), { status: 200, body: { data: { gpuTypes: [{ id: String }], cpuFlavors: [] } } });
     const fragment = '{ ...Q } fragment Q on Query { gpuTypes { id } }';
     for (const closed of ['{ myself { id } }', '{ gpuTypes { id } myself { id } }', 'mutation { gpuTypes { id } }', '{ nothing }', fragment, '{']) {

@@ -105,7 +105,7 @@ t.test('no capacity says why, and names no machine', async (t) => {
   await create(core, CPU);
   t.match(await reasonOf(create(core, { imageName: 'i' })), /No machine has a free GPU: 1 machine has too few of them free\.$/);
   t.match(await reasonOf(create(core, CPU)), /1 machine has no slot free\.$/);
-  t.match(await reasonOf(create(core, { imageName: 'i', locations: ['DE'] })), /1 machine is elsewhere\.$/);
+  t.match(await reasonOf(create(core, { imageName: 'i', locations: ['DE'] })), /1 machine is elsewhere \(SLIPWAY_AGENT_LOCATIONS\)\.$/);
   await act(core, 'stopPod', first.id);
   const second = await create(core, { imageName: 'i' });
   t.match(await reasonOf(act(core, 'startPod', first.id)), text, 'its GPUs were taken meanwhile');

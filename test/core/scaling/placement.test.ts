@@ -140,7 +140,7 @@ t.test('whoever is not the operator learns why, and no machine', async (t) => {
   t.equal(told([machine('vm', { vcpus: 1, memoryGb: 1 })], asked({ instanceIds: ['cpu3c-2-4'] })),
     'no machine has room for cpu3c-2-4: 1 machine is too small');
   t.equal(told([machine('vm', { locations: ['US'] })], asked({ locations: ['CZ'] })),
-    'no machine has a free slot for it without a GPU in CZ: 1 machine is elsewhere');
+    'no machine has a free slot for it without a GPU in CZ: 1 machine is elsewhere (SLIPWAY_AGENT_LOCATIONS)');
   t.equal(told([machine('vm', { locations: ['US'] })], asked({ gpuIds: ['A'], gpuCount: 1, dataCenterIds: ['EU-1', 'EU-2'] })),
     'no machine has a free GPU of A where its network volumes are (EU-1 or EU-2): 1 machine is not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)');
   t.equal(told(others, asked({ gpuIds: ['A', 'B', 'C', 'D', 'E', 'F'], gpuCount: 1 })).split(':')[0],
