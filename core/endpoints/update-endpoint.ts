@@ -11,6 +11,7 @@ import { checkHttpServer } from '../domain/http-server.ts';
 import { checkRegistry } from '../domain/image-name.ts';
 import { checkNotBound, foreignTemplate, ownTemplateName, ownTemplateOf } from '../domain/own-template.ts';
 import type { OwnTemplateChange } from '../domain/own-template.ts';
+import { unknownRegistryAuth } from '../domain/registry-auth.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 import type { EndpointContext } from './endpoint-context.ts';
@@ -62,11 +63,13 @@ export async function updateEndpoint(
   return updated;
 }
 
-/** A key for some endpoints gives them no template and no volume that it may not see. */
+/** A key for some endpoints gives them no template, no volume and no registry credentials that it may not see. */
 async function checkWithin(
   { templates, volumes }: EndpointContext, { accountId }: Actor, { settings, ownTemplate }: EndpointChange, only: readonly string[],
 ): Promise<void> {
   if (only.length === 0) return;
+  const registryAuthId = ownTemplate?.settings.registryAuthId;
+  if (registryAuthId) throw unknownRegistryAuth(registryAuthId);
   const { networkVolumeIds = [], templateId = ownTemplate?.fromTemplateId || undefined } = settings;
   if (templateId !== undefined && !(await templates.isUsedBy(templateId, accountId, only))) throw unknownTemplate(templateId);
   for (const volumeId of networkVolumeIds) {

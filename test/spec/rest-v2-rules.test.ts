@@ -87,6 +87,26 @@ t.test('a key without the right is 403', async (t) => {
   }
 });
 
+t.test('a key for one endpoint changes that and nothing else, and gives it nothing that it may not see', async (t) => {
+  const made = (await request('POST', '/v2/serverless', {
+    name: 'mine', type: 'QUEUE', image: 'a/b:1', gpu: {}, scaling: { type: 'QUEUE_DELAY', queueDelay: 4 }, workers: { max: 0 },
+  })).json;
+  const source = (await request('POST', '/v2/templates', { name: 'hidden', image: 'a/b:1', serverless: true })).json;
+  const registry = (await request('POST', '/v2/registries', { name: 'hidden', username: 'u', password: 'p' })).json;
+  const own = publicRequest(url, await system.newKey(KeyScope.ALL, system.accountId, [made.id]));
+  const one = `/v2/serverless/${made.id}`;
+  t.match((await own('PATCH', one, { image: 'a/b:2' })).json, { image: 'a/b:2' });
+  t.equal((await own('PATCH', one, { registry: registry.id })).status, 400, 'credentials that it may not see');
+  t.equal((await own('PATCH', one, { templateId: source.id })).status, 400, 'a template that it may not see');
+  t.match((await own('PATCH', one, { registry: null, env: { A: '1' } })).json, { registry: null, env: { A: '1' } });
+  t.equal((await own('POST', '/v2/serverless', { name: 'x' })).status, 422);
+  for (const [method, path, body] of [
+    ['POST', '/v2/templates', { name: 'x', image: 'a/b:1' }], ['DELETE', `/v2/registries/${registry.id}`], ['PUT', '/v2/account/ssh-keys', { keys: [] }],
+  ] as const) t.equal((await own(method, path, body)).status, 403, `${method} ${path}`);
+  t.match((await own('GET', '/v2/registries')).json, { registries: [] });
+  await request('DELETE', `/v2/registries/${registry.id}`);
+});
+
 t.test('every list has pages, the newest first, by a cursor that is its own', async (t) => {
   for (const name of ['first', 'second', 'third']) await request('POST', '/v2/registries', { name, username: 'u', password: 'p' });
   const lists = keyed.filter(({ method, parameters }) => method === 'GET' && parameters?.some(({ name }) => name === 'cursor'));
