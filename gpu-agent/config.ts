@@ -106,6 +106,27 @@ const HOST_VARIABLES = new Set([
   'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy',
 ]);
 
+/** What is needed to take away what an agent left on its host. */
+export function readCleanConfig(env: Readonly<Record<string, string | undefined>> = process.env): Pick<
+  AgentConfig, 'dataDir' | 'volumesDir' | 'containers' | 'logLevel'
+> {
+  const reader = new EnvReader(env);
+  const config = { ...readPlaces(reader), logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info') };
+  reader.finish();
+  return config;
+}
+
+/** Where its things are. */
+function readPlaces(reader: EnvReader): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers'> {
+  const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
+  return {
+    dataDir, volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
+    containers: {
+      setting: reader.text('SLIPWAY_AGENT_CONTAINERS', 'auto'), dockerHost: reader.text('DOCKER_HOST', ''), runtimeDir: reader.text('XDG_RUNTIME_DIR', ''),
+    },
+  };
+}
+
 /** Reads it; throws ConfigError with all faults at once. `asRoot`: the agent runs as root. */
 export function readAgentConfig(env: Readonly<Record<string, string | undefined>> = process.env, asRoot = runsAsRoot()): AgentConfig {
   const reader = new EnvReader(env);
@@ -114,13 +135,11 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
   for (const address of coreAddresses) {
     if (!parseAddress(address)) reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
   }
-  const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
   const config: AgentConfig = {
     coreAddresses,
     coreTls: readTlsFiles(reader),
     key: reader.secret('SLIPWAY_AGENT_KEY'),
-    dataDir,
-    volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
+    ...readPlaces(reader),
     workerUser: readWorkerUser(reader, asRoot),
     name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
@@ -129,9 +148,6 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', 4, 0, 10_000),
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
     allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
-    containers: {
-      setting: reader.text('SLIPWAY_AGENT_CONTAINERS', 'auto'), dockerHost: reader.text('DOCKER_HOST', ''), runtimeDir: reader.text('XDG_RUNTIME_DIR', ''),
-    },
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     prefetch: reader.flag('SLIPWAY_PREFETCH', false),

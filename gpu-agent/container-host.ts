@@ -9,6 +9,7 @@ import { BaseService } from '../core/runtime/service.ts';
 import type { DesiredImage, MachineContainers } from '../proto/gen/slipway/v1/agent_service.ts';
 import { GpuHandover } from '../proto/gen/slipway/v1/machine.ts';
 import type { ContainerEngine } from '../proto/gen/slipway/v1/machine.ts';
+import { untilCleaned } from './clean-host.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerExecutor } from './executors/container/container-executor.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
@@ -135,7 +136,8 @@ export class ContainerHost extends BaseService {
 
   protected override async onStart(): Promise<void> {
     await this.#keeper.open();
-    const { clock } = this.#options;
+    const { clock, config } = this.#options;
+    await untilCleaned(config.dataDir, clock);
     const untilMs = clock.monotonicMs() + this.#machine.left.waitMs;
     await this.#look();
     while (!this.#executor && clock.monotonicMs() < untilMs && !this.ending.aborted) {
@@ -188,7 +190,7 @@ export class ContainerHost extends BaseService {
       makeRoom: (bytes) => this.#makeRoom(bytes), clock, random, logger,
     });
     const { instance, left } = this.#machine;
-    this.#callOffReaper ??= startReaper({ dataDir: config.dataDir, socket: engine.facts.socket, machineId: id, instance });
+    this.#callOffReaper ??= startReaper({ dataDir: config.dataDir, volumesDir: config.volumesDir, socket: engine.facts.socket, machineId: id, instance });
     try {
       // What nobody knows any more goes first: an address may hang on it.
       if (!this.#isSwept) await this.#executor.sweep(left.units);

@@ -21,6 +21,8 @@ exec "$@"
 /** Whose containers. */
 export interface ReaperTask {
   dataDir: string;
+  /** Folder of network volumes. */
+  volumesDir: string;
   /** Path of the engine's socket. */
   socket: string;
   machineId: string;
@@ -29,9 +31,9 @@ export interface ReaperTask {
 }
 
 /** Answers what calls it off: nothing is left to be ended. */
-export function startReaper({ dataDir, socket, machineId, instance }: ReaperTask): () => void {
+export function startReaper({ dataDir, volumesDir, socket, machineId, instance }: ReaperTask): () => void {
   const program = [process.execPath, ...NODE_FLAGS, join(import.meta.dirname, 'reaper.ts')];
-  const child = spawn('/bin/sh', ['-c', WAIT, 'slipway-reaper', ...program, dataDir, socket, machineId, instance], {
+  const child = spawn('/bin/sh', ['-c', WAIT, 'slipway-reaper', ...program, dataDir, volumesDir, socket, machineId, instance], {
     cwd: '/', env: { ...NODE_ENVIRONMENT, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } as NodeJS.ProcessEnv, detached: true, stdio: ['pipe', 'ignore', 'ignore'],
   });
   child.on('error', () => undefined);

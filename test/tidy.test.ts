@@ -202,7 +202,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     // Builders have them as defaults, what is a process of its own takes them as they are. Traces are sent by the machine's clock, whatever one simulates.
     /\b(systemClock|systemRandom|systemTransport|machineDisk)\b/,
     new RegExp('^(' + [
-      'core/runtime/(clock|disk|tracing|trace-sender)\\.ts', 'proto/wire/channel\\.ts', '(core|facades|gpu-agent)/app\\.ts', 'gpu-agent/reaper\\.ts',
+      'core/runtime/(clock|disk|tracing|trace-sender)\\.ts', 'proto/wire/channel\\.ts', '(core|facades|gpu-agent)/app\\.ts', 'gpu-agent/(reaper|clean)\\.ts',
       'facades/cli/main\\.ts', 'deploy/envoy/(main|edge)\\.ts', 'deploy/local/(launcher|start|run-tests|test-pool|make-test-pythons)\\.ts', 'test/.*',
     ].join('|') + ')$'),
     'take the Clock, Random, Transport or Disk that is handed in',

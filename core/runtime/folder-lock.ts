@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 
 /** Another process has the folder. */
 export class FolderLockedError extends Error {}
@@ -12,12 +12,27 @@ export class FolderLockedError extends Error {}
 /** Takes the folder, which must exist, for one kind of process. Answers what gives it back. FolderLockedError: another one has it. */
 export async function lockFolder(folder: string, kind: string): Promise<() => void> {
   if (process.platform !== 'linux') return () => undefined;
-  const name = createHash('sha256').update(await realpath(folder)).digest('hex').slice(0, 32);
+  const path = await addressOf(folder, kind);
   const server = createServer((socket) => socket.destroy()).unref();
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? new FolderLockedError(`another ${kind} uses ${folder}`) : error);
     });
-    server.listen({ path: `\0slipway-${kind}-${name}` }, () => resolve(() => { server.close(); }));
+    server.listen({ path }, () => resolve(() => { server.close(); }));
   });
+}
+
+/** Whether a process of this kind has the folder, which must exist. Takes nothing. */
+export async function isFolderLocked(folder: string, kind: string): Promise<boolean> {
+  if (process.platform !== 'linux') return false;
+  const socket = createConnection({ path: await addressOf(folder, kind) });
+  return new Promise((resolve) => {
+    socket.once('connect', () => { socket.destroy(); resolve(true); });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+async function addressOf(folder: string, kind: string): Promise<string> {
+  const name = createHash('sha256').update(await realpath(folder)).digest('hex').slice(0, 32);
+  return `\0slipway-${kind}-${name}`;
 }

@@ -26,6 +26,7 @@ interface AgentCommandOptions {
   allowCommands?: boolean;
   metrics?: string;
   dataDir?: string;
+  clean?: boolean;
 }
 
 const CPU_SLOTS_MAX = 10_000;
@@ -46,6 +47,7 @@ export function addAgent(program: Command, cli: Cli): void {
       'agent --join grpcs://slipway.example:8444 --ca-file ca.pem --cert-file rack-1.pem --cert-key-file rack-1-tls.key --key-file rack-1.key',
       'agent --key-file rack-1.key --worker-user per-account --data-dir /var/lib/slipway-agent',
       'agent --key-file rack-1.key --virtual-gpus "NVIDIA L4:24576x2"',
+      'agent --clean --data-dir /var/lib/slipway-agent',
     ],
   })
     .option('--join <host:port>', 'address of core, or grpcs://host:port of an edge with TLS; several with commas. Default: as --core')
@@ -64,7 +66,19 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--allow-commands', 'also run templates and pods without an image: commands of this machine')
     .option('--metrics <address>', 'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere', listenAddress)
     .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')
-    .action((options: AgentCommandOptions) => runAgent(cli, options));
+    .option('--clean', 'instead: take away what an agent left here that is not started again: containers, networks, rules of the firewall, views of volumes')
+    .action((options: AgentCommandOptions) => (options.clean ? cleanHost(cli, options) : runAgent(cli, options)));
+}
+
+/** What is needed of the options: where it ran, and on which engine. */
+async function cleanHost(cli: Cli, { dataDir, containers }: AgentCommandOptions): Promise<void> {
+  const { config } = cli;
+  const env = { SLIPWAY_AGENT_DATA_DIR: dataDirOf(config, dataDir), ...(containers && { SLIPWAY_AGENT_CONTAINERS: containers }) };
+  await runPart(cli, { file: 'gpu-agent/clean.ts', env });
+}
+
+function dataDirOf({ workingDir, agentDataDir }: CliConfig, given: string | undefined): string {
+  return resolve(workingDir, given ?? agentDataDir ?? DATA_DIR_DEFAULT);
 }
 
 async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
@@ -77,7 +91,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
       + 'of its own), a NAME or UID for all accounts, or same (root: every worker can read all secrets of this machine).');
   }
   const address = options.join ?? target.address;
-  const dataDir = resolve(config.workingDir, options.dataDir ?? config.agentDataDir ?? DATA_DIR_DEFAULT);
+  const dataDir = dataDirOf(config, options.dataDir);
   const { caFile } = targetOptions;
   const env = agentEnv({ ...options, ...key, ...(caFile === undefined ? {} : { caFile }), join: address, dataDir }, config.workingDir);
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);

@@ -84,6 +84,17 @@ export class UnitNetworks {
     await this.#options.programs.run('ip', ['address', 'del', `${new URL(url).hostname}/32`, 'dev', 'lo']).catch(() => undefined);
   }
 
+  /** Takes away what any run of the agent has made: none of its units runs any more, and no agent does. Rejects when the engine does not answer. */
+  async clear(engine: Engine): Promise<void> {
+    const { docker, facts } = engine;
+    await this.sweep(engine, new Set());
+    const gateway = facts.kind === 'podman' ? await this.#sharedGateway(engine).catch(() => undefined) : undefined;
+    await docker.getNetwork(this.#sharedName).remove().catch(() => undefined);
+    if (!this.#options.asRoot) return;
+    await this.#options.firewall.close();
+    if (gateway) await this.#options.programs.run('ip', ['address', 'del', `${gateway}/32`, 'dev', 'lo']).catch(() => undefined);
+  }
+
   get #sharedName(): string {
     return `slipway-${this.#prefix}`;
   }
@@ -112,8 +123,12 @@ export class UnitNetworks {
   /** Keeps one network for the address: so no other gets it, and a restarted agent finds it again. */
   async #podmanGateway(engine: Engine): Promise<string> {
     await createPodmanNetwork(engine, this.#sharedName, { [MACHINE_LABEL]: this.#options.machineId }, `${this.#prefix}0`);
-    const found = await libpod(engine.docker, 'GET', `/networks/${this.#sharedName}/json`) as NetworkAnswer;
-    return gatewayIn(found.subnets?.[0]?.gateway);
+    return gatewayIn(await this.#sharedGateway(engine));
+  }
+
+  async #sharedGateway({ docker }: Engine): Promise<string | undefined> {
+    const found = await libpod(docker, 'GET', `/networks/${this.#sharedName}/json`) as NetworkAnswer;
+    return found.subnets?.[0]?.gateway;
   }
 
   async #dockerGateway({ docker }: Engine): Promise<string> {
