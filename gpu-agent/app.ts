@@ -133,7 +133,7 @@ class AgentProcess extends SingleRunService {
       openBridge: (address) => this.#bridge.listenAt(address, this.#takeover.formerPort(address)),
       keepsAny: () => this.#parts.runLog.keepsAny,
       onChanged: () => this.#parts.outbox.addContainers(),
-      onPull: meter.onPull,
+      onPull: meter.onPull, holdsSizes: () => this.#units.volumes.holdsSizes(),
     });
     this.#units = buildUnitBase({
       config, logger, clock, container: this.#containers,

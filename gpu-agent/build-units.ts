@@ -34,6 +34,7 @@ export interface ContainerSide {
 export interface UnitBase {
   executors: MachineExecutors;
   launcher: UnitLauncher;
+  volumes: VolumeFolders;
   users: WorkerUsers;
   archive: LogArchive;
   handover: GpuHandover;
@@ -78,9 +79,10 @@ export function buildUnitBase(options: {
     process: views && new ViewingExecutor(new ProcessExecutor(clock, () => late.machineId()), views),
     get container() { return container.executor; },
   };
+  const volumes = new VolumeFolders(volumesDir, views, logger);
   const scratchFolder = join(dataDir, 'scratch');
   const launcher = new UnitLauncher({
-    executors, users, scratchFolder, volumes: new VolumeFolders(volumesDir, views, logger), machineName: name, locations, hostEnv, settleImage,
+    executors, users, scratchFolder, volumes, machineName: name, locations, hostEnv, settleImage,
     gpus: () => late.gpus(),
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });
@@ -89,7 +91,7 @@ export function buildUnitBase(options: {
     if (strays) logger.warn({ strays }, 'ended what an earlier run of the agent had started and its guards had not');
   };
   return {
-    executors, sweepProcesses, launcher, users, scratchFolder, handover: new GpuHandover(),
+    executors, sweepProcesses, launcher, volumes, users, scratchFolder, handover: new GpuHandover(),
     archive: new LogArchive({ folder: join(dataDir, 'logs'), bytesMax: config.endedLogsMib * MIB, clock }),
     starts: new StartGate(startPlaces(), clock), onStart,
     podsFolder: join(dataDir, 'pods'),

@@ -34,6 +34,8 @@ export interface ContainerHostOptions {
   openBridge(address: string): Promise<number>;
   /** Something runs that outlives this agent. */
   keepsAny(): boolean;
+  /** Network volumes are held to their sizes. */
+  holdsSizes(): Promise<boolean>;
   /** What it has changed. */
   onChanged(): void;
   /** Counts pulls. */
@@ -161,7 +163,8 @@ export class ContainerHost extends BaseService {
       const removed = this.#wanted ? await this.#keeper.shrink(store, this.#wanted) : 0;
       if (removed > 0) this.#options.logger.info({ removed }, 'images made way for others');
       this.#has = {
-        engine: await describe(engine, this.#machine.gpus), noEngineReason: '', images: (await this.#keeper.present(store)).slice(0, IMAGES_MAX),
+        engine: await describe(engine, this.#machine.gpus, await this.#options.holdsSizes()), noEngineReason: '',
+        images: (await this.#keeper.present(store)).slice(0, IMAGES_MAX),
       };
       if (this.#options.config.prefetch) await this.#prefetch(store);
     } catch (error) {
@@ -223,11 +226,11 @@ export class ContainerHost extends BaseService {
   }
 }
 
-async function describe({ facts }: Engine, gpus: readonly MachineGpu[]): Promise<ContainerEngine> {
+async function describe({ facts }: Engine, gpus: readonly MachineGpu[], holdsSizes: boolean): Promise<ContainerEngine> {
   const room = await imageRoom(facts);
   const handover = facts.kind === 'podman' ? GpuHandover.CDI : GpuHandover.DEVICE_REQUEST;
   return {
-    name: facts.kind, version: facts.version, limits: facts.limits,
+    name: facts.kind, version: facts.version, limits: holdsSizes ? [...facts.limits, 'volume'] : facts.limits,
     gpuHandover: gpus.length > 0 && gpus.every((gpu) => gpu.virtual) ? GpuHandover.VIRTUAL : handover,
     // In steps of 1 GiB: what changes with every file that somebody writes is no news.
     imageTotalMib: Math.floor((room?.totalBytes ?? 0) / MIB), imageFreeMib: Math.floor((room?.freeBytes ?? 0) / MIB / 1_024) * 1_024,

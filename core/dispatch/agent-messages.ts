@@ -173,7 +173,7 @@ export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCr
 /** A worker for its agent. `open` opens the registry credentials. */
 export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, open: OpenCredentials): DesiredWorker {
   const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
-  const { imageName, networkVolumeId } = spec;
+  const { imageName, networkVolumeId, networkVolumeGb } = spec;
   return {
     workerId: row.id,
     endpointId: row.endpointId,
@@ -191,7 +191,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       version: spec.version,
       initTimeoutSeconds: INIT_TIMEOUT_SECONDS,
       gpuTypeId: gpu ? sameCard(gpu.name) : '',
-      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH }],
+      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
       registryCredentials: credentialsOf(spec, open),
       vcpuCount: cpuSize(spec.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(spec.instanceId)?.memoryGb ?? 0,

@@ -29,7 +29,7 @@ export function stillPod({ id, run, disk }: DesiredPodRow): DesiredPod {
 /** A pod for its agent, as its row says now. `open` opens the registry credentials. */
 export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
   if (row.desired === 'EXITED') return stillPod(row);
-  const { imageName, networkVolumeId } = row;
+  const { imageName, networkVolumeId, networkVolumeGb } = row;
   return {
     podId: row.id,
     running: true,
@@ -44,7 +44,7 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       env: { ...(row.publicKey === '' ? {} : { PUBLIC_KEY: row.publicKey }), ...row.env },
       gpuUuids: row.gpuUuids,
       gpuTypeId: row.gpuTypeId,
-      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH }],
+      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
       registryCredentials: credentialsOf(row, open),
       vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,

@@ -45,6 +45,8 @@ export interface PodSpecRow extends DesiredPodRow {
   /** Its size; empty for none. */
   instanceId: string;
   networkVolumeId: string | null;
+  /** Its size; null without one. */
+  networkVolumeGb: number | null;
   containerDiskGb: number;
   volumeGb: number;
   volumeMountPath: string;
@@ -104,6 +106,7 @@ export class PodReportStore {
         p.template_env_sealed AS "templateEnvSealed",
         a.public_key AS "publicKey", a.number AS "accountNumber",
         p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
+        (SELECT v.size_gb FROM network_volume v WHERE v.id = p.network_volume_id) AS "networkVolumeGb",
         p.container_disk_gb AS "containerDiskGb", p.volume_gb AS "volumeGb", p.volume_mount_path AS "volumeMountPath", p.ports,
         p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id

@@ -69,6 +69,8 @@ export interface WorkerSpecRow {
   gpus: GpuRow[];
   /** The endpoint's network volume in the data centre of its machine. */
   networkVolumeId: string | null;
+  /** Its size; null without one. */
+  networkVolumeGb: number | null;
   /** The template's registry credentials; null: none, or those of another account, whose public template it is. */
   registryAuthId: string | null;
   credentialsSealed: Buffer | null;
@@ -194,6 +196,8 @@ export class WorkerStore {
         w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", own.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
+        (SELECT v.size_gb FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
+          ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeGb",
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN machine m ON m.id = w.machine_id
         LEFT JOIN endpoint_version k ON k.endpoint_id = w.endpoint_id AND k.version = w.version AND k.version <> e.version

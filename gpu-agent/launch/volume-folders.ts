@@ -14,6 +14,7 @@ import type { Mount } from '../executors/executor.ts';
 import type { HostViews } from '../executors/process/host-views.ts';
 import { giveFolder } from '../users/given-folder.ts';
 import { ROOT, SharedFolders, closeToOthers, openShared } from '../users/shared-folder.ts';
+import { FolderQuota } from './folder-quota.ts';
 
 /** What an id must look like before it becomes part of a path: nothing that leads elsewhere. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
@@ -33,6 +34,7 @@ export class VolumeFolders {
   readonly #views: HostViews | undefined;
   readonly #shared: SharedFolders;
   readonly #logger: Logger;
+  readonly #quota: FolderQuota;
   #mixes: Promise<boolean> | undefined;
   /** Nobody but the agent passes the folder. */
   #isClosed = false;
@@ -43,6 +45,7 @@ export class VolumeFolders {
     this.#views = views;
     this.#shared = new SharedFolders(logger);
     this.#logger = logger;
+    this.#quota = new FolderQuota(folder);
   }
 
   /**
@@ -61,9 +64,18 @@ export class VolumeFolders {
     return mounts;
   }
 
-  async #share({ networkVolumeId: id, mountPath }: VolumeMount, by: By, user: HostUser | undefined): Promise<Mount> {
+  /** Whether volumes are held to their sizes here. */
+  holdsSizes(): Promise<boolean> {
+    return this.#quota.holds();
+  }
+
+  async #share({ networkVolumeId: id, mountPath, sizeGb }: VolumeMount, by: By, user: HostUser | undefined): Promise<Mount> {
     const [source, record] = [join(this.#folder, id), join(this.#folder, RECORDS, id)];
-    if (await openShared(source, user)) await this.#shared.begin(record);
+    const isNew = await openShared(source, user);
+    if (isNew) await this.#shared.begin(record);
+    await this.#quota.bound(id, sizeGb, isNew).catch((error: unknown) => {
+      this.#logger.warn({ err: error, volume: id }, 'a network volume is not held to its size');
+    });
     if (by === 'container') return { source, target: mountPath, admit: (name) => this.#shared.admit(source, record, name) };
     await this.#shared.admit(source, record, user ? String(user.uid) : ROOT);
     return { source, target: user ? this.#views!.pathOf(source, user) : source };

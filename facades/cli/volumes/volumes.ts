@@ -29,6 +29,7 @@ export function addVolumes(program: Command, cli: Cli): void {
         ({ networkVolumes }) => networkVolumes,
       );
       show(cli, networkVolumes, networkVolumes.map(presentVolume));
+      cli.output.note('Sizes are held on machines with the limit `volume` only; elsewhere a volume takes what the disk has.');
     });
   addCommand(volumes, {
     usage: 'create <name>', description: 'Create a network volume. Workers in its data centre see it at /runpod-volume.',

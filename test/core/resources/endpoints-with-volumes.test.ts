@@ -64,7 +64,7 @@ t.test('workers run where one of the volumes is, and get that one', async (t) =>
   });
   t.match(refused.refusal_by_machine, /.*: it is in US, US-1, and the network volumes are in (EU-1, EU-2|EU-2, EU-1)/);
   const here = await core.joinAgent({ locations: ['CZ', 'EU-2'] });
-  t.same((await spec(here)).volumes, [{ networkVolumeId: second, mountPath: '/runpod-volume' }]);
+  t.same((await spec(here)).volumes, [{ networkVolumeId: second, mountPath: '/runpod-volume', sizeGb: 1 }]);
   t.same(elsewhere.desired, []);
 });
 

@@ -31,7 +31,7 @@ t.test('a network volume takes the place of the pod\'s own disk', async (t) => {
     return launch.mounts.map(({ source, target }) => [source.replace(folder, ''), target]);
   };
   t.same(await mountsOf({}), [['/disk', '/workspace']]);
-  const volumes = [{ networkVolumeId: 'abc', mountPath: '/workspace' }];
+  const volumes = [{ networkVolumeId: 'abc', mountPath: '/workspace', sizeGb: 1 }];
   t.same(await mountsOf({ volumes }), [['/volumes/abc', '/workspace']], 'at the same place');
   t.same(await mountsOf({ volumes, volumeMountPath: '/workspace/' }), [['/volumes/abc', '/workspace']], 'however that is written');
   t.same(await mountsOf({ volumes, volumeMountPath: '' }), [['/volumes/abc', '/workspace']]);

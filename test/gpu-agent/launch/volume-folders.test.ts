@@ -9,7 +9,7 @@ import { openFolder } from '../../helpers/open-folder.ts';
 
 const logger = createLogger('test', 'silent');
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
-const mount = (networkVolumeId: string) => ({ networkVolumeId, mountPath: '/runpod-volume' });
+const mount = (networkVolumeId: string) => ({ networkVolumeId, mountPath: '/runpod-volume', sizeGb: 1 });
 const foldersAt = (folder: string) => new VolumeFolders(folder, undefined, logger);
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
 

@@ -526,8 +526,10 @@ export interface HttpServer {
 export interface VolumeMount {
   /** The volume. */
   networkVolumeId: string;
-  /** Where it appears. The process executor, which cannot mount, gives the directory as RUNPOD_VOLUME_PATH instead. */
+  /** Where it appears in an image. A command finds its place in RUNPOD_VOLUME_PATH. */
   mountPath: string;
+  /** Its size in GB, which an agent holds it to where its file system can. 0: none is said. */
+  sizeGb: number;
 }
 
 /** How to log in to a container registry. */
@@ -3222,7 +3224,7 @@ export const HttpServer: MessageFns<HttpServer> = {
 };
 
 function createBaseVolumeMount(): VolumeMount {
-  return { networkVolumeId: "", mountPath: "" };
+  return { networkVolumeId: "", mountPath: "", sizeGb: 0 };
 }
 
 export const VolumeMount: MessageFns<VolumeMount> = {
@@ -3232,6 +3234,9 @@ export const VolumeMount: MessageFns<VolumeMount> = {
     }
     if (message.mountPath !== "") {
       writer.uint32(18).string(message.mountPath);
+    }
+    if (message.sizeGb !== 0) {
+      writer.uint32(24).int32(message.sizeGb);
     }
     return writer;
   },
@@ -3265,6 +3270,14 @@ export const VolumeMount: MessageFns<VolumeMount> = {
             message.mountPath = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.sizeGb = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3284,6 +3297,7 @@ export const VolumeMount: MessageFns<VolumeMount> = {
     const message = createBaseVolumeMount();
     message.networkVolumeId = object.networkVolumeId ?? "";
     message.mountPath = object.mountPath ?? "";
+    message.sizeGb = object.sizeGb ?? 0;
     return message;
   },
 };

@@ -97,7 +97,10 @@ export interface ContainerEngine {
   version: string;
   /** How containers get their GPUs. */
   gpuHandover: GpuHandover;
-  /** Limits of a container that really hold here: of `memory`, `cpus`, `pids`, `shm` and `disk` those that do, at most 16. */
+  /**
+   * Limits that really hold here: of `memory`, `cpus`, `pids`, `shm` and `disk` of containers and `volume`, the size of network volumes, those that do;
+   * at most 16.
+   */
   limits: string[];
   /** Disk for images in MiB, in all. 0: not known. */
   imageTotalMib: number;

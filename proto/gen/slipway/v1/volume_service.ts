@@ -32,7 +32,10 @@ export interface NetworkVolume {
   id: string;
   /** For people, 1 to 191 characters. Required. */
   name: string;
-  /** Size in GB, 0 to 4,000. It only ever grows. What is metered; keeping to it is for the file system. */
+  /**
+   * Size in GB, 0 to 4,000. It only ever grows. What is metered; machines hold a volume to it that have the limit `volume` (ContainerEngine), others do
+   * not.
+   */
   sizeGb: number;
   /** Data centre, as machines carry it in their `locations`, 1 to 64 characters. Required; fixed after creation. */
   dataCenterId: string;

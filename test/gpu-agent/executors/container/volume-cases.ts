@@ -31,7 +31,7 @@ async function makeVolumes(t: Test, engine: TestEngine) {
   const volumes = new VolumeFolders(folder, views, logger);
   const { executor } = makeExecutor(engine);
   const commands = new ViewingExecutor(new ProcessExecutor(systemClock, () => 'machine'), views);
-  const volume = { networkVolumeId: freshId(), mountPath: '/runpod-volume' };
+  const volume = { networkVolumeId: freshId(), mountPath: '/runpod-volume', sizeGb: 1 };
   const run = async (script: string, image?: string): Promise<{ code: number | undefined; output: string; place: string }> => {
     const mounts = await volumes.open([volume], image === undefined ? 'process' : 'container', ACCOUNT);
     const place = mounts[0]!.target;
