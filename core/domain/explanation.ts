@@ -173,7 +173,7 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
   }
   const isOther = worker.version !== version;
   if (isOther && rollout?.phase !== 'BESIDE' && worker.state !== 'READY') return as('OUTDATED', 'it is of another version and is replaced');
-  const ofVersion = rollout ? `it is of version ${worker.version}, and ` : '';
+  const ofVersion = rollout?.good !== undefined ? `it is of version ${worker.version}, and ` : '';
   if (worker.state === 'INITIALIZING') {
     const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
     return as('STARTING', `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`, worker.failures > 0 ? CRASH_CHANGE : '');

@@ -91,7 +91,7 @@ export class ImageStore {
     });
   }
 
-  /** Endpoints that run images and may have workers, the latest first. */
+  /** Endpoints that run images and may have workers, the latest first; one whose release is not complete comes a second time, with its good version's. */
   async named(): Promise<NamedImage[]> {
     const { sql } = this.#database;
     return sql<NamedImage[]>`
@@ -100,7 +100,14 @@ export class ImageStore {
         FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id
           LEFT JOIN given_template g ON g.endpoint_id = e.id
           LEFT JOIN endpoint_image i ON i.endpoint_id = e.id AND i.version = e.version AND i.image_name = coalesce(g.image_name, t.image_name)
-        WHERE e.workers_max > 0) named
+        WHERE e.workers_max > 0
+        UNION ALL SELECT e.id, k.gpu_ids, k.gpu_count, k.instance_ids, k.locations, k.allowed_cuda_versions,
+          ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(k.network_volume_ids) ORDER BY v.id), k.image_name, e.created_at,
+          coalesce(i.digest, ''), r.id, r.credentials_sealed
+        FROM endpoint_rollout o JOIN endpoint e ON e.id = o.endpoint_id AND e.version <> o.good_version AND e.workers_max > 0
+          JOIN endpoint_version k ON k.endpoint_id = e.id AND k.version = o.good_version
+          LEFT JOIN registry_auth r ON r.id = k.registry_auth_id AND r.account_id = e.account_id
+          LEFT JOIN endpoint_image i ON i.endpoint_id = e.id AND i.version = k.version AND i.image_name = k.image_name) named
       WHERE "imageName" <> '' ORDER BY created_at DESC, id LIMIT ${ENDPOINTS_MAX}`;
   }
 

@@ -10,6 +10,7 @@ import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { CANCELLED_LISTED, CancelledJobs } from './cancelled-jobs.ts';
+import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { by } from './call-by.ts';
 import { plain } from './repeats.ts';
 import type { WorkerCrashes } from './worker-crashes.ts';
@@ -71,6 +72,7 @@ class Activity {
   readonly #options: ActivityOptions;
   readonly #watched = new Map<string, Watched>();
   readonly #shown = boundedCache<string, true>(SHOWN_MAX);
+  readonly #held = boundedCache<string, true>(SHOWN_MAX);
   #endpoints: { id: string; name: string }[] = [];
   readonly #cancelled: CancelledJobs;
   #restUntilMs = 0;
@@ -83,8 +85,17 @@ class Activity {
   async listEndpoints(): Promise<void> {
     const { core, apiKey, endpointId } = this.#options;
     const { endpoints } = await core.endpoints.call((client) => client.listEndpoints, {}, by(apiKey));
+    for (const endpoint of endpoints) this.#tellHeld(endpoint);
     const own = endpoints.filter(({ id }) => id === endpointId);
     this.#endpoints = [...own, ...endpoints.filter(({ id }) => id !== endpointId).toReversed()].slice(0, ENDPOINTS_MAX);
+  }
+
+  /** Tells once of a version that does not start. */
+  #tellHeld({ id, name, version, rolloutState, rolloutReason }: Endpoint): void {
+    const key = `${id} ${version}`;
+    if (rolloutState !== 'HELD' || this.#held.has(key)) return;
+    this.#held.set(key, true);
+    this.#options.step(`the release of ${name} is held: ${plain(rolloutReason)}`);
   }
 
   async look(): Promise<void> {
