@@ -44,7 +44,7 @@ t.test('two machines at once, on two replicas: one meaning for each version, whi
   const owner = agents.findIndex(({ desired }) => desired.includes(next));
   t.equal(await [first, second][owner]!({ endpointId, version: 1, digest: digest('9') }), digest('9'), 'means what the tag means now');
   await core.updateEndpoint(endpointId, { workersMax: 5, workersMin: 5 });
-  const told = await waitFor('one more', () => agents.flatMap(({ desired }) => desired).find(({ spec }) => spec?.imageDigest !== ''));
+  const told = await waitFor('one more', () => agents.flatMap(({ desired }) => desired).find(({ spec }) => spec?.version === 1 && spec.imageDigest !== ''));
   t.match(told.spec, { imageName: IMAGE, imageDigest: digest('9'), version: 1 }, 'later workers are told with their spec');
   const restarted = await core.startReplica();
   const client = systemTransport.openClient(AgentServiceClient, restarted.address);
