@@ -219,7 +219,7 @@ export class Fleet {
 
   /** Replaces all workers, busy ones after their jobs. */
   async restart({ id, key }: FleetEndpoint): Promise<void> {
-    await call(this.#core.clients.endpoints, 'restartEndpoint', { id }, key);
+    await call(this.#core.clients.endpoints, 'restartEndpoint', { id, atOnce: true }, key);
   }
 
   /** Machines that take longer for everything. */
