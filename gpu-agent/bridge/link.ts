@@ -51,6 +51,7 @@ const broke = new WeakSet<Worker>();
 /** Pause before such a worker is refused one, in milliseconds: with its connections bounded, so is how often it asks. */
 const REFUSE_MS = 1_000;
 const NO_LINK = 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n';
+const NO_KEY = 'HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n';
 const KINDS: ReadonlySet<number> = new Set([FrameKind.TAKE, FrameKind.RESULT, FrameKind.VALUE, FrameKind.PROGRESS]);
 
 /** Opens links on a server that hands over what asks for one. */
@@ -60,10 +61,10 @@ export function acceptLinks(server: Server, parts: BridgeParts, { links, arrivin
     socket.on('error', () => {});
     const [, token, workerId] = PATH.exec(request.url ?? '') ?? [];
     const worker = token !== undefined && workerId !== undefined ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent']) : 'gone';
-    if (typeof worker === 'string') return socket.end(worker === 'gone' ? NO_LINK : 'HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n');
+    if (typeof worker === 'string') return refuse(socket, worker === 'gone' ? NO_LINK : NO_KEY);
     if (broke.has(worker)) {
       connections.own(socket, worker.id);
-      return void delay(parts.clock, REFUSE_MS, parts.stopping).then(() => socket.end(NO_LINK));
+      return void delay(parts.clock, REFUSE_MS, parts.stopping).then(() => refuse(socket, NO_LINK));
     }
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${LINK_PROTOCOL}\r\n\r\n`);
     socket.setNoDelay(true);
@@ -73,6 +74,11 @@ export function acceptLinks(server: Server, parts: BridgeParts, { links, arrivin
     socket.once('close', () => links.delete(socket));
     new WorkerLink({ parts, worker, socket, arriving }).receive(head);
   });
+}
+
+/** Nobody reads what else it sends, its end included: left open, it would stay so. */
+function refuse(socket: Socket, answer: string): void {
+  socket.end(answer, () => socket.destroy());
 }
 
 class WorkerLink {

@@ -97,7 +97,7 @@ t.test('management | 1000 requests per 10 s of an account', async (t) => {
   for (const [method, path, body] of [['GET', '/v1/templates'], ['POST', '/graphql', { query: '{ myself { id } }' }]] as const) {
     const next = await publicRequest(system.url, busy)(method, path, body);
     t.equal(next.status, 429, `${path}: one more does not`);
-    t.match(next.text, /More than 1000 requests under \/v1 and to \/graphql in 10 s; try again in \d+ s\./);
+    t.match(next.text, /More than 1000 requests to REST and to \/graphql in 10 s; try again in \d+ s\./);
     const retryAfter = Number(next.headers.get('retry-after'));
     t.ok(Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 10, `Retry-After: ${retryAfter}`);
   }
