@@ -11,6 +11,7 @@ import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CLUSTERS, UPSTREAM_CODEC } from './clusters.ts';
 import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS, TOLD_PAUSE_MS, TOLD_TRIES } from './limits.ts';
 import { above } from './regex.ts';
+import { beforeFacades } from './retries.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
 import { mendsAnswers, workerAnswersFilter } from './worker-answers.ts';
@@ -27,10 +28,6 @@ const QUEUE_OPERATION = '/v2/[^/]+/(run|runsync|purge-queue|health|requests|(sta
 /** As the host form looks; which domains there are is the facades' to know. */
 const HOST_FORM = '[a-zA-Z0-9]{14}\\..*';
 
-/** Next time those who come after the first choice. */
-const OTHERS: Message = {
-  name: 'others', typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', { update_frequency: 1 }),
-};
 /** A request that is whole when its headers are there: another worker may have it when the first says that it is full. */
 const WITHOUT_BODY: readonly Message[] = [
   { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD|OPTIONS' } } },
@@ -64,22 +61,29 @@ export const ON_DIRECT_WAY: Message = { metadata_filter: {
   matcher: { filter: AUTHORIZER_METADATA, path: [{ key: CLUSTER_HEADER }], value: { present_match: true } }, match_if_key_not_found: false,
 } };
 
+/** What differs between edges. */
+export interface DirectWay {
+  edgeKey: string;
+  /** How many there are. */
+  facades: number;
+}
+
 /** Filters of a listener, in their order. */
-export function directFilters(edgeKey: string): Message[] {
+export function directFilters(way: DirectWay): Message[] {
   return [
     // No other surface takes bodies as large, so that one limit stands for all; chunked bodies are cut at it.
     { name: 'request_size', typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }) },
     { name: AUTHORIZER, typed_config: typed(`${FILTERS}.ext_authz.v3.ExtAuthz`, {
       transport_api_version: 'V3', clear_route_cache: true, status_on_error: { code: 'ServiceUnavailable' },
       allowed_headers: exactly('upgrade', 'content-type', 'x-forwarded-host', 'origin', 'access-control-request-method', 'cookie', WORKER_HEADER),
-      http_service: authorizer(edgeKey, AUTHORIZE_MS),
+      http_service: authorizer(way, AUTHORIZE_MS),
     }) },
     { name: ANSWER_SIZE, typed_config: typed(`${FILTERS}.custom_response.v3.CustomResponse`) },
     workerAnswersFilter(),
   ];
 }
 
-function authorizer(edgeKey: string, timeoutMs: number): Message {
+function authorizer({ edgeKey, facades }: DirectWay, timeoutMs: number): Message {
   return {
     server_uri: { uri: 'http://authorizer.invalid', cluster: CLUSTERS.authorizers, timeout: duration(timeoutMs) },
     path_prefix: AUTHORIZE_PATH,
@@ -89,7 +93,7 @@ function authorizer(edgeKey: string, timeoutMs: number): Message {
       dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
     },
     // To ask changes nothing.
-    retry_policy: { retry_on: 'connect-failure,refused-stream,reset', num_retries: 2, retry_priority: OTHERS },
+    retry_policy: beforeFacades(facades, { retry_on: 'connect-failure,refused-stream,reset' }),
   };
 }
 
@@ -107,13 +111,13 @@ export function upstreamFilters(): Message[] {
 }
 
 /** Routes that stand before `rest`, which are those to the facades and are asked about when they may be for a load-balancing endpoint. */
-export function directRoutes(rest: readonly Message[], edgeKey: string): Message[] {
+export function directRoutes(rest: readonly Message[], way: DirectWay): Message[] {
   const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
   return [
-    directRoute(WITHOUT_BODY, DIRECT_TIMES, FULL),
-    directRoute([GRPC], DIRECT_TIMES, UNTIL_TOLD),
-    directRoute([], DIRECT_TIMES),
-    ...rest.map((route) => askedForLong(withHeader(withHeader(route, host), GRPC), edgeKey)),
+    directRoute(WITHOUT_BODY, beforeFacades(way.facades, FULL)),
+    directRoute([GRPC], beforeFacades(way.facades, UNTIL_TOLD)),
+    directRoute([], beforeFacades(way.facades)),
+    ...rest.map((route) => askedForLong(withHeader(withHeader(route, host), GRPC), way)),
     ...rest.map((route) => withHeader(route, host)),
     ...rest.map((route) => unasked(withPath(route, { safe_regex: { regex: QUEUE_OPERATION } }))),
     ...rest.map((route) => withPath(route, { prefix: '/v2/' })),
@@ -121,16 +125,16 @@ export function directRoutes(rest: readonly Message[], edgeKey: string): Message
   ];
 }
 
-function directRoute(headers: readonly Message[], times: Message, retries: Message = { retry_on: 'connect-failure,refused-stream' }): Message {
+function directRoute(headers: readonly Message[], retries: Message): Message {
   return {
     match: { prefix: '/', headers: [{ name: CLUSTER_HEADER, present_match: true }, ...headers] },
     route: {
       inline_cluster_specifier_plugin: { extension: { name: 'by_cluster', typed_config: typed('envoy.extensions.router.cluster_specifiers.lua.v3.LuaConfig', {
         source_code: { inline_string: BY_CLUSTER }, default_cluster: CLUSTERS.activators,
       }) } },
-      cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...times,
+      cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...DIRECT_TIMES,
       // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
-      retry_policy: { num_retries: 1, ...retries, retry_priority: OTHERS },
+      retry_policy: retries,
     },
     request_headers_to_remove: ['authorization'],
     // An activator names the worker itself, and has no such metadata.
@@ -151,8 +155,8 @@ function tooLargeAnswers(): Message {
   }] } } });
 }
 
-function askedForLong(route: Message, edgeKey: string): Message {
-  const settings = { check_settings: { http_service: authorizer(edgeKey, AUTHORIZE_GRPC_MS) } };
+function askedForLong(route: Message, way: DirectWay): Message {
+  const settings = { check_settings: { http_service: authorizer(way, AUTHORIZE_GRPC_MS) } };
   return { ...route, typed_per_filter_config: { [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, settings) } };
 }
 

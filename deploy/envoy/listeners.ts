@@ -7,6 +7,7 @@ import { directFilters, directRoutes, upstreamFilters } from './direct-way.ts';
 import { httpManager } from './http.ts';
 import { BUFFER_BYTES, CORE_CONNECTION_WINDOW_BYTES, CORE_WINDOW_BYTES, PING_ANSWER_MS, PING_MS, REQUEST_SILENCE_MS, socketSilenceMs } from './limits.ts';
 import { localReplies } from './local-replies.ts';
+import { amongReplicas } from './retries.ts';
 import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
 import { serverTls } from './tls.ts';
@@ -41,11 +42,12 @@ export function listeners(config: EdgeConfig): Message[] {
 
 function publicListener(config: EdgeConfig): Message {
   const isDirect = config.edgeKey !== '';
-  const facades = [socketRoute(config.lbSocketIdleMs), facadeRoute()];
-  const routes = isDirect ? directRoutes(facades, config.edgeKey) : facades;
+  const facades = [socketRoute(config), facadeRoute(config)];
+  const way = { edgeKey: config.edgeKey, facades: config.facades.length };
+  const routes = isDirect ? directRoutes(facades, way) : facades;
   const filter = httpManager({
     name: 'public', trustedProxies: config.trustedProxies, accessLog: config.accessLog, silenceMs: REQUEST_SILENCE_MS,
-    filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(config.edgeKey) : [])],
+    filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(way) : [])],
     virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), ...socketsWithBodies(), ...routes] }],
     upstreamFilters: isDirect ? upstreamFilters() : [],
     onlyUpgrade: 'websocket',
@@ -66,22 +68,19 @@ function socketsWithBodies(): Message[] {
 }
 
 /** WebSockets of load-balancing endpoints; a facade answers what is none. */
-function socketRoute(idleMs: number): Message {
-  const route = { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(socketSilenceMs(idleMs)) };
+function socketRoute({ lbSocketIdleMs, facades }: EdgeConfig): Message {
+  const times = { timeout: '0s', idle_timeout: duration(socketSilenceMs(lbSocketIdleMs)) };
+  const route = { cluster: CLUSTERS.facades, ...times, retry_policy: amongReplicas(facades.length) };
   return { match: { prefix: '/', headers: [WEB_SOCKET] }, route };
 }
 
-function facadeRoute(): Message {
+function facadeRoute({ facades }: EdgeConfig): Message {
   return { match: { prefix: '/' }, route: {
     cluster: CLUSTERS.facades,
     timeout: '0s',
     idle_timeout: duration(REQUEST_SILENCE_MS),
     // Only what no facade has begun: a submission that was perhaps accepted is the client's to send again.
-    retry_policy: {
-      retry_on: 'connect-failure,refused-stream,reset-before-request', num_retries: 2,
-      retry_host_predicate: [{ name: 'others', typed_config: typed('envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate') }],
-      host_selection_retry_max_attempts: 3,
-    },
+    retry_policy: amongReplicas(facades.length),
   } };
 }
 
@@ -105,7 +104,9 @@ interface GrpcListener {
 function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: GrpcListener): Message {
   const isAgents = cluster === CLUSTERS.coreAgents;
   const clients = isAgents && config.agentClients !== undefined;
-  const route = { cluster, timeout: '0s', idle_timeout: '0s', max_stream_duration: { max_stream_duration: '0s' } };
+  // An agent opens its session again by itself.
+  const retries = isAgents ? {} : { retry_policy: amongReplicas(config.cores.length) };
+  const route = { cluster, timeout: '0s', idle_timeout: '0s', max_stream_duration: { max_stream_duration: '0s' }, ...retries };
   // Agents have a listener of their own, perhaps with certificates: there is no way round it.
   const special = isAgents ? tunnelRoutes(config.facades) : [{ match: { prefix: AGENT_SERVICE, grpc: {} }, direct_response: { status: 404 } }];
   const filter = httpManager({

@@ -37,7 +37,6 @@ export interface PackedResource {
 export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
 
 const CONNECT_SECONDS = 1;
-const RETRIES_MAX = 100;
 /**
  * Connections to workers of HTTP/2, sizes in bytes. What a client does not read waits in its stream's window, which counts against that of the connection
  * too: this one has room for all streams, so that slow readers fill no memory and hold nobody else up. Who answers no ping is cut off with its calls.
@@ -104,9 +103,9 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEn
     edsClusterConfig: { edsConfig: { configSourceSpecifier: { $case: 'ads', value: {} }, resourceApiVersion: ApiVersion.V3 } },
     connectTimeout: { seconds: CONNECT_SECONDS, nanos: 0 },
     lbPolicy: Cluster_LbPolicy.LEAST_REQUEST,
-    // A connection for one more than may be, which is told at once: where there is none, it would wait for one as long as others last.
+    // All that were about to be sent to a machine that is gone go elsewhere. A connection for one more than may be, which is told at once: where there is none, it would wait for one as long as others last.
     circuitBreakers: { thresholds: [{
-      maxConnections: 2 * requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: h2c ? requestsMax : RETRIES_MAX,
+      maxConnections: 2 * requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: requestsMax,
     }] },
     // Nothing is sent to workers that are not ready, however few are.
     commonLbConfig: { healthyPanicThreshold: { value: 0 } },
