@@ -11,7 +11,7 @@ import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CLUSTERS, UPSTREAM_CODEC } from './clusters.ts';
 import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS, TOLD_PAUSE_MS, TOLD_TRIES } from './limits.ts';
 import { above } from './regex.ts';
-import { beforeFacades } from './retries.ts';
+import { asking, beforeFacades, untilTold } from './retries.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
 import { mendsAnswers, workerAnswersFilter } from './worker-answers.ts';
@@ -47,10 +47,7 @@ const FULL: Message = { retry_on: 'connect-failure,refused-stream,retriable-head
  * A worker is ready, and core tells facades and edges at the same time: a call that waited at the authorizer may be here first. Until then its cluster has
  * nothing but an address where nobody listens (core/rpc/ads/snapshot.ts), and nothing of the call was sent.
  */
-const UNTIL_TOLD: Message = {
-  retry_on: 'connect-failure,refused-stream', num_retries: TOLD_TRIES,
-  retry_back_off: { base_interval: duration(TOLD_PAUSE_MS.first), max_interval: duration(TOLD_PAUSE_MS.max) },
-};
+const UNTIL_TOLD = untilTold(TOLD_TRIES, TOLD_PAUSE_MS);
 /** A call by gRPC waits at the authorizer for a worker. */
 const GRPC: Message = { name: 'content-type', string_match: { prefix: 'application/grpc' } };
 /** The authorizer says how long the answer may take. */
@@ -93,7 +90,7 @@ function authorizer({ edgeKey, facades }: DirectWay, timeoutMs: number): Message
       dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
     },
     // To ask changes nothing.
-    retry_policy: beforeFacades(facades, { retry_on: 'connect-failure,refused-stream,reset' }),
+    retry_policy: asking(facades),
   };
 }
 
@@ -115,7 +112,7 @@ export function directRoutes(rest: readonly Message[], way: DirectWay): Message[
   const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
   return [
     directRoute(WITHOUT_BODY, beforeFacades(way.facades, FULL)),
-    directRoute([GRPC], beforeFacades(way.facades, UNTIL_TOLD)),
+    directRoute([GRPC], UNTIL_TOLD),
     directRoute([], beforeFacades(way.facades)),
     ...rest.map((route) => askedForLong(withHeader(withHeader(route, host), GRPC), way)),
     ...rest.map((route) => withHeader(route, host)),

@@ -29,7 +29,7 @@ const MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.Htt
 /** Headers that only our own parts set: those of clients are dropped before any filter or route sees them. */
 const OWN_HEADERS = ['x-slipway-', 'x-envoy-'];
 /** What only a proxy in front may say. */
-const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-port'];
+const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-port', 'forwarded', 'x-real-ip'];
 
 /** The filter chain's only filter. */
 export function httpManager(

@@ -24,8 +24,25 @@ export function amongReplicas(replicas: number): Message {
 /** Between a first choice and facades as the second: each facade gets one try, and the first choice one before each. `more`: in its place. */
 export function beforeFacades(facades: number, more: Message = {}): Message {
   return {
-    retry_on: 'connect-failure,refused-stream', num_retries: Math.min(TRIES_MAX, 2 * facades + 1), retry_back_off: PAUSE, ...otherHosts(facades), ...more,
+    retry_on: 'connect-failure,refused-stream', num_retries: triesBefore(facades), retry_back_off: PAUSE, ...otherHosts(facades), ...more,
     retry_priority: OTHER_PRIORITIES,
+  };
+}
+
+/** Of questions, which change nothing, so that one may be asked twice. Pauses of its own would fail those that wait for their answer for long (Envoy 1.40). */
+export function asking(facades: number): Message {
+  return { retry_on: 'connect-failure,refused-stream,reset', num_retries: triesBefore(facades), retry_priority: OTHER_PRIORITIES };
+}
+
+function triesBefore(facades: number): number {
+  return Math.min(TRIES_MAX, 2 * facades + 1);
+}
+
+/** The same way again and again, until core has told of another one. */
+export function untilTold(retries: number, pause: { first: number; max: number }): Message {
+  return {
+    retry_on: 'connect-failure,refused-stream', num_retries: retries, retry_priority: OTHER_PRIORITIES,
+    retry_back_off: { base_interval: duration(pause.first), max_interval: duration(pause.max) },
   };
 }
 

@@ -11,7 +11,7 @@ const HOP_BY_HOP = new Set([
   'connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'transfer-encoding', 'upgrade', 'expect',
 ]);
 /** What the worker must not see or could not trust. */
-const TAKEN = /^(authorization|x-runpod-worker-id|x-slipway-.*|x-forwarded-(for|host|proto|prefix|port))$/;
+const TAKEN = /^(authorization|x-runpod-worker-id|x-(slipway|envoy)-.*|x-forwarded-(for|host|proto|prefix|port)|forwarded|x-real-ip)$/;
 /** With a word of Connection a client may take out what it sent for us, but not what says whose the request is and where it ends. */
 const STAYS = new Set(['host', 'content-length']);
 
@@ -39,6 +39,9 @@ export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress
     ['X-Forwarded-Host', text(headers['x-forwarded-host']) ?? headers.host],
     ['X-Forwarded-Proto', text(headers['x-forwarded-proto']) ?? 'http'],
     ['X-Forwarded-Prefix', prefix || undefined],
+    // Where a proxy has said them that may.
+    ['Forwarded', text(headers.forwarded)],
+    ['X-Real-IP', text(headers['x-real-ip'])],
     ['TE', /\btrailers\b/i.test(text(headers['te']) ?? '') ? 'trailers' : undefined],
     ['Transfer-Encoding', isChunked ? 'chunked' : undefined],
     // Node would send an empty chunk, which a server that knows no chunks takes for the begin of the next request.

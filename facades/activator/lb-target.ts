@@ -50,10 +50,15 @@ function target(endpointId: string, url: string, prefix: string): LbTarget {
   if (at < 0) return { endpointId, path: url, prefix, queryKey: undefined, isShared };
   // Taken out as text: whatever else is in the query stays as the client wrote it.
   const parts = url.slice(at + 1).split('&');
-  const keys = parts.filter((part) => part.startsWith('api_key='));
-  const others = parts.filter((part) => !part.startsWith('api_key='));
+  const keys = parts.filter(isKey);
+  const others = parts.filter((part) => !isKey(part));
   const path = keys.length === 0 ? url : url.slice(0, at) + (others.length > 0 ? `?${others.join('&')}` : '');
-  return { endpointId, path, prefix, queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice('api_key='.length)), isShared };
+  return { endpointId, path, prefix, queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice(keys[0].indexOf('=') + 1)), isShared };
+}
+
+/** As it is read elsewhere, where names are unescaped first. */
+function isKey(part: string): boolean {
+  return part.startsWith('api_key=') || (part.includes('%') && decoded(part.split('=', 1)[0]!) === 'api_key' && part.includes('='));
 }
 
 function endpointOfHost(host: string | undefined, domains: readonly string[]): string | undefined {

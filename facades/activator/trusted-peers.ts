@@ -7,7 +7,7 @@ import { BlockList, isIP } from 'node:net';
 import { ACTIVATION_HEADER, EDGE_HEADER, isEdgeText, readActivation } from '../../proto/wire/activation.ts';
 import { parseNetwork } from '../../proto/wire/network.ts';
 
-const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
+const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'x-real-ip'];
 
 export class TrustedPeers {
   readonly #edgeKey: string;

@@ -6,6 +6,9 @@ import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '../../proto/wire/limits.ts'
 import { refuseTunnel } from './broken-request.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
+/** An address that is left as it came, because it did not fit the Host header (origin-form.ts). */
+const ABSOLUTE = /^[^/*]/;
+
 /** Nothing after such a request can be trusted. */
 const CLOSE = { connection: 'close' };
 
@@ -26,6 +29,8 @@ export function addHttpRules(app: FastifyInstance): void {
       return done(new HttpRefusal(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large', headers: CLOSE }));
     }
     if (hosts > 1) return done(badHost('The request names its host more than once.'));
+    // What it says of two hosts is read in two ways by two parts.
+    if (ABSOLUTE.test(raw.url ?? '')) return done(badHost('The address of the request names another host than its Host header.'));
     if (hosts === 0 && raw.httpVersion === '1.1') return done(badHost('The request has no Host header.'));
     if (raw.headers.expect !== undefined && expecting.has(raw)) {
       return done(new HttpRefusal('Only "Expect: 100-continue" is understood.', { status: 417, code: 'expectation_failed', headers: CLOSE }));

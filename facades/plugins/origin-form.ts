@@ -4,7 +4,10 @@ import type { IncomingMessage } from 'node:http';
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/is;
 const SLASH = 47;
 
-/** Makes the address of such a request what that of others is, before anything else looks at it. One that names two hosts is left as it is: for nobody. */
+/**
+ * Makes the address of such a request what that of others is, before anything else looks at it. One that names two hosts is left as it is, and refused
+ * (http-rules.ts).
+ */
 export function toOriginForm(request: IncomingMessage): void {
   const url = request.url ?? '/';
   if (url.charCodeAt(0) === SLASH) return;

@@ -49,13 +49,15 @@ await t.test('from zero: 200 first requests, none lost, one decision', async (t)
 t.test('method, path, query, body and headers arrive; the key and spoofed headers do not', async (t) => {
   const body = random.bytes(100_000);
   const given = await shown(at(endpointId, '/a//b%20c/?x=1&api_key=zzz&y=%41', {
-    method: 'PUT', body, headers: { 'x-mine': 'yes', 'x-slipway-upstream': 'evil', 'x-forwarded-for': '9.9.9.9', 'x-runpod-worker-id': 'nobody' },
+    method: 'PUT', body, headers: { 'x-mine': 'yes', 'x-slipway-upstream': 'evil', 'x-envoy-original-path': 'evil',
+      'x-forwarded-for': '9.9.9.9', 'x-runpod-worker-id': 'nobody' },
   }));
   t.match(given, { method: 'PUT', url: '/a//b%20c/?x=1&y=%41', bytes: 100_000, sha256: createHash('sha256').update(body).digest('hex') });
   const headers = headersOf(given);
   t.match(headers, { 'x-mine': 'yes', host: new URL(url).host, 'x-forwarded-host': new URL(url).host, 'x-forwarded-prefix': `/v2/${endpointId}` });
   t.match(headers['x-forwarded-for'], /^9\.9\.9\.9, (::ffff:)?127\.0\.0\.1$/);
-  for (const name of ['authorization', 'x-slipway-upstream', 'x-runpod-worker-id']) t.notOk(name in headers, name);
+  for (const name of ['authorization', 'x-slipway-upstream', 'x-envoy-original-path', 'x-runpod-worker-id']) t.notOk(name in headers, name);
+  t.match(await shown(fetch(`${url}/v2/${endpointId}/k?a=1&a%70i_key=${key}&b=2`)), { url: '/k?a=1&b=2' }, 'the key in the query, however it is spelled');
   for (const method of ['GET', 'DELETE', 'OPTIONS', 'PATCH']) t.match(await shown(at(endpointId, '/m', { method })), { method, url: '/m' });
   t.match(await shown(fetch(`${url}/v2/${endpointId}?api_key=${key}`)), { url: '/' });
   const policyOf = async (answer: Promise<Response>): Promise<string | null> => (await answer).headers.get('content-security-policy');
@@ -67,6 +69,8 @@ t.test('whatever HTTP allows arrives as it came, and goes back so', async (t) =>
   const asked = { url, base: `/v2/${endpointId}`, key };
   await checkOddRequests(t, asked);
   await checkOddAnswers(t, asked);
+  const foreign = [`GET http://elsewhere.example/v2/${endpointId}/health HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`];
+  t.match(await exchange(url, { pieces: foreign }), { status: 400, json: { code: 'invalid_request' } }, 'two hosts');
   const host = { pieces: [`GET /v1/endpoints/${'x'.repeat(1_100)}/%ff HTTP/1.1\r\nhost: ${endpointId}.localhost\r\nauthorization: Bearer ${key}\r\n\r\n`] };
   t.match(await exchange(url, host), { status: 200, json: { url: /^\/v1\/endpoints\/x+\/%ff$/ } }, 'by host, where other surfaces would say no');
 });

@@ -103,7 +103,8 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEn
     edsClusterConfig: { edsConfig: { configSourceSpecifier: { $case: 'ads', value: {} }, resourceApiVersion: ApiVersion.V3 } },
     connectTimeout: { seconds: CONNECT_SECONDS, nanos: 0 },
     lbPolicy: Cluster_LbPolicy.LEAST_REQUEST,
-    // All that were about to be sent to a machine that is gone go elsewhere. A connection for one more than may be, which is told at once: where there is none, it would wait for one as long as others last.
+    // All that were about to be sent to a machine that is gone go elsewhere.
+    // A connection for one more than may be, which is told at once: where there is none, it would wait for one as long as others last.
     circuitBreakers: { thresholds: [{
       maxConnections: 2 * requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: requestsMax,
     }] },
