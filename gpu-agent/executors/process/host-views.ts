@@ -83,6 +83,8 @@ export class HostViews {
   async end(): Promise<void> {
     if (this.#folder === '') return;
     await this.#next(() => this.#sweep()).catch(() => undefined);
+    // While it is locked: the next agent of this folder makes it anew.
+    await rmdir(this.#folder).catch(() => undefined);
     this.#unlock();
   }
 
