@@ -90,6 +90,24 @@ t.test('headers of answers, by path and by host', async (t) => {
 
 t.test('a browser signs in to an endpoint\'s host', (t) => checkHostKeys(t, { url, host: `${endpointId}.localhost`, system, other: `${otherId}.localhost` }));
 
+t.test('a client that sends all before it reads learns why it was refused', async (t) => {
+  const { hostname, port } = new URL(url);
+  for (const [path, secret, status] of [[endpointId, key, 413], [endpointId, 'rpa_unknown', 401], ['nosuchendpoint', key, 404]] as const) {
+    const socket = connect(Number(port), hostname);
+    t.teardown(() => socket.destroy());
+    let told = '';
+    socket.on('data', (piece: Buffer) => { told += piece.toString('latin1'); }).pause();
+    const body = Buffer.alloc(31 * 1024 * 1024);
+    socket.write(`POST /v2/${path}/up HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${secret}\r\ncontent-length: ${body.length}\r\n\r\n`);
+    await new Promise<void>((resolve, reject) => { socket.once('error', reject).write(body, () => resolve()); });
+    socket.resume();
+    await waitFor('the answer', () => told.startsWith(`HTTP/1.1 ${status} `));
+    socket.write(`GET /v2/${endpointId}/next HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n\r\n`);
+    await waitFor('the next one on the connection', () => told.includes('"url":"/next"'));
+    t.pass(`${status}`);
+  }
+});
+
 t.test('pages of other origins', (t) => checkPreflight(t, system, url, endpointId));
 
 t.test('one request after the other: workers take turns', async (t) => {

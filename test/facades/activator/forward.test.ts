@@ -136,7 +136,7 @@ t.test('whatever line a worker answers with, its client is told and nobody else 
   const { kept, url } = await frontOf(t, (worker.address() as AddressInfo).port);
   const answers: [string, number, string][] = [
     ['000 Zero', 502, ''], ['099 Odd', 502, ''], ['101 Switching Protocols', 502, ''], ['101 X\r\nUpgrade: websocket\r\nConnection: Upgrade', 502, ''],
-    ['200 \x01', 200, 'OK'], ['200 caf\xe9', 200, 'caf\xe9'], ['299', 299, 'unknown'], ['999 Own', 999, 'Own'],
+    ['200 \x01', 200, 'OK'], ['200 caf\xc3\xa9', 200, 'caf\xe9'], ['299', 299, 'unknown'], ['999 Own', 999, 'Own'],
   ];
   for (const [sent, status, reason] of answers) {
     line = sent;
