@@ -74,7 +74,7 @@ import { Problems } from './reports/problems.ts';
 import { UsageTurns } from './reports/usage-turns.ts';
 import { openStorage } from './store/storage.ts';
 import type { Storage } from './store/storage.ts';
-import { isAccessRefused, isDiskFull, isTransient, persist } from './store/transient.ts';
+import { isAccessRefused, isDiskFull, isReadOnly, isTransient, persist } from './store/transient.ts';
 
 /** How long a starting core waits for its database, in milliseconds; while only the database's disk is full it waits on. */
 const DATABASE_WAIT_MS = 30_000;
@@ -261,10 +261,16 @@ class Replica extends SingleRunService {
 
   protected override async onStart(): Promise<void> {
     const { logger } = this.#seams;
+    let told = '';
     const onFailure = (error: unknown): void => {
-      if (isTransient(error)) logger.warn({ err: error }, 'the database is not there yet');
+      if (isReadOnly(error)) {
+        // It is waited for without an end, so it is said once.
+        const { message } = error as Error;
+        if (message !== told) logger.warn(message);
+        told = message;
+      } else if (isTransient(error)) logger.warn({ err: error }, 'the database is not there yet');
     };
-    const forMs = (error: unknown): number => (isDiskFull(error) ? Infinity : DATABASE_WAIT_MS);
+    const forMs = (error: unknown): number => (isDiskFull(error) || isReadOnly(error) ? Infinity : DATABASE_WAIT_MS);
     try {
       await persist(this.#storage.prepare, { ...this.#seams, forMs, signal: this.ending, onFailure });
     } catch (error) {

@@ -28,11 +28,24 @@ export class NewerDatabaseError extends Error {
   }
 }
 
-/** Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: the database is ahead of the code. */
+/** Nothing can be written to the database: it is the standby of another, or was made read-only. It has PostgreSQL's own code, because it may pass. */
+export class ReadOnlyDatabaseError extends Error {
+  readonly code = '25006';
+
+  constructor(isStandby: boolean) {
+    super(isStandby
+      ? 'the database is a standby (read-only): name the primary in SLIPWAY_DATABASE_URL, or promote this one; core waits'
+      : 'the database is read-only (default_transaction_read_only is on for it, the server or the role): switch that off; core waits');
+    this.name = 'ReadOnlyDatabaseError';
+  }
+}
+
+/** Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: it is ahead of the code. ReadOnlyDatabaseError. */
 export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
   // An index of millions of rows takes longer than an operator may allow statements to take.
   const sql = connect(database.url, 'slipway-migrate', 1, logger, { client_min_messages: 'warning', statement_timeout: '0' });
   try {
+    await refuseReadOnly(sql);
     await lock(sql);
     await refuseNewer(sql);
     await buildLargeIndexes(sql, logger);
@@ -72,6 +85,12 @@ async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
 function isLocked(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if ((cause as { code?: string }).code === LOCK_NOT_AVAILABLE) return true;
   return false;
+}
+
+async function refuseReadOnly(sql: Sql): Promise<void> {
+  const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
+    SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::boolean AS "readOnly"`;
+  if (row!.standby || row!.readOnly) throw new ReadOnlyDatabaseError(row!.standby);
 }
 
 async function refuseNewer(sql: Sql): Promise<void> {

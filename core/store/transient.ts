@@ -36,6 +36,12 @@ export function isDiskFull(error: unknown): boolean {
   return code === '53100' || (cause !== undefined && isDiskFull(cause));
 }
 
+/** Whether nothing can be written to the database, for instance because it is a standby: somebody must promote it, or core's way to it lead elsewhere. */
+export function isReadOnly(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '25006' || (cause !== undefined && isReadOnly(cause));
+}
+
 /** Whether others held a lock for longer than one is waited for. */
 export function isLockTimeout(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };

@@ -1,5 +1,7 @@
 /** What core says when it cannot start: what to correct, and nothing that sounds as if waiting would help. */
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
@@ -8,6 +10,9 @@ import { buildCore } from '../../core/app.ts';
 import { readCoreConfig } from '../../core/config.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { occupy } from '../helpers/ports.ts';
+import { QUICK, startPostgres } from '../helpers/throwaway-postgres.ts';
+import { administer, urlOf } from '../helpers/template-database.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
 
@@ -32,6 +37,34 @@ t.test('a database that is not there, and never will be by waiting', async (t) =
   const { core, logged } = coreOn(t, url.href);
   await t.rejects(core.start(), { message: 'SLIPWAY_DATABASE_URL does not let core in: database "not_made" does not exist' });
   t.notMatch(logged(), /not there yet/);
+});
+
+t.test('a database that nothing can be written to: that is said once, and waited for', async (t) => {
+  const { url } = await createDatabase(t);
+  const name = new URL(url).pathname.slice(1);
+  const server = urlOf(url, 'postgres');
+  await administer(server, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  const { core, logged } = coreOn(t, url);
+  const started = core.start();
+  await waitFor('the reason', () => logged().includes('the database is read-only'));
+  t.notMatch(logged(), /cannot execute|not there yet/);
+  await administer(server, `ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  t.match((await started).address, /^127\.0\.0\.1:/);
+  t.equal(logged().split('the database is read-only').length, 2, 'once');
+});
+
+t.test('a standby: that is said, and core starts once it is promoted', async (t) => {
+  const server = await startPostgres(QUICK);
+  t.teardown(() => server.remove());
+  await server.child.stop();
+  writeFileSync(join(server.folder, 'postgres', 'standby.signal'), '');
+  await server.child.start();
+  const { core, logged } = coreOn(t, server.url());
+  const started = core.start();
+  await waitFor('the reason', () => logged().includes('the database is a standby (read-only): name the primary'));
+  await administer(server.url(), 'SELECT pg_promote()');
+  t.match((await started).address, /^127\.0\.0\.1:/);
+  await core.stop();
 });
 
 t.test('a port that another program has', async (t) => {
