@@ -31,6 +31,7 @@ export interface AgentReadings {
 export interface AgentMeter {
   countBridgeCalls(app: FastifyInstance): void;
   onAttemptEnd(kind: OutcomeKind): void;
+  onOutOfMemory(): void;
   onStart: OnStart;
   onPull: OnPull;
 }
@@ -53,6 +54,7 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   gpuMetrics(metrics, readings);
   const budgets = budgetMetrics(metrics, 'slipway_agent');
   for (const [name, fill] of Object.entries(readings.budgets)) budgets.watch(name, fill);
+  const outOfMemory = metrics.counter({ name: 'slipway_agent_workers_out_of_memory_total', help: 'Workers that ended because memory ran out.' });
   const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by how.', labels: ['kind'] }, KINDS);
   const starts = metrics.counter({ name: 'slipway_agent_unit_starts_total', help: 'Workers and pods that were to be started.', labels: ['result'] }, STARTS);
   const prepared = metrics.histogram({
@@ -63,6 +65,7 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   return {
     countBridgeCalls: httpMetrics(metrics, 'slipway_agent_bridge', clock),
     onAttemptEnd: (kind) => ends.inc({ kind: enumName(OutcomeKind, kind) }),
+    onOutOfMemory: () => outOfMemory.inc(),
     onStart: (result, tookMs) => {
       starts.inc({ result });
       if (result === 'started') prepared.observe(tookMs / 1_000);

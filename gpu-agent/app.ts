@@ -142,7 +142,7 @@ class AgentProcess extends SingleRunService {
       onStart: meter.onStart,
     });
     const tracing = tracingOf('agent', config);
-    this.#parts = buildAttempts({ config, ...seams, tracing, units: this.#units, onAttemptEnd: meter.onAttemptEnd });
+    this.#parts = buildAttempts({ config, ...seams, tracing, units: this.#units, onAttemptEnd: meter.onAttemptEnd, onOutOfMemory: meter.onOutOfMemory });
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });

@@ -71,6 +71,8 @@ export interface AttemptOptions {
   units: Pick<UnitBase, 'launcher' | 'archive' | 'handover' | 'starts'> & Partial<Pick<UnitBase, 'onStart'>>;
   /** Counts ends of attempts. Default: nobody does. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
+  /** Counts workers that ended because memory ran out. Default: nobody does. */
+  onOutOfMemory?: (() => void) | undefined;
   disk: Disk;
   /** How long outcomes wait for core before they are written, in milliseconds. Default: as the reporter's. */
   diskAfterMs?: number | undefined;
@@ -79,7 +81,7 @@ export interface AttemptOptions {
 }
 
 /** Builds them. */
-export function buildAttempts({ config, logger, clock, random, units, disk, diskAfterMs, tracing, onAttemptEnd }: AttemptOptions): AttemptParts {
+export function buildAttempts({ config, logger, clock, random, units, disk, diskAfterMs, tracing, onAttemptEnd, onOutOfMemory }: AttemptOptions): AttemptParts {
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
   const holdings = new Holdings();
@@ -122,12 +124,12 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
     reach, health, spans, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog,
     keeper, outbox, large, reporter,
   };
-  listen(parts);
+  listen(parts, onOutOfMemory);
   return parts;
 }
 
 /** Who hears of what: of workers the bridge first, whose requests end with them, then the attempts that they hold. */
-function listen({ pool, polls, holdings, spans, table, evidence, reporter, outcomes, handOver, health }: AttemptParts): void {
+function listen({ pool, polls, holdings, spans, table, evidence, reporter, outcomes, handOver, health }: AttemptParts, onOutOfMemory?: () => void): void {
   pool.listen({
     changed: (worker) => {
       reporter.changed(worker);
@@ -146,7 +148,8 @@ function listen({ pool, polls, holdings, spans, table, evidence, reporter, outco
     ended: (worker, cause) => {
       health.ended(worker);
       polls.empty(worker.id);
-      table.endAllOf(worker.id, cause);
+      if (worker.ranOutOfMemory) onOutOfMemory?.();
+      table.endAllOf(worker.id, cause, worker.ranOutOfMemory);
     },
     forgotten: (workerId) => {
       for (const part of [polls, holdings, spans, reporter]) part.drop(workerId);

@@ -1,5 +1,5 @@
 /** Attempts, workers and machines between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
-import { DesiredState, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { DesiredState, LossCause, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
   AttemptOutcome as OutcomeMessage, AttemptRef, Assignment, DesiredWorker, RegistryCredentials, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -121,9 +121,9 @@ export function outcomeFromMessage(message: OutcomeMessage, machineId: string): 
   const key = keyFromRef(message.ref, machineId);
   const kind = KINDS[message.kind];
   if (!key || !kind) return undefined;
-  const { output, error, executionMs } = message;
+  const { output, error, executionMs, cause } = message;
   const known = executionMs !== undefined && executionMs >= 0 && executionMs <= EXECUTION_MS_MAX;
-  return { ...key, kind, output, error, ...(known && { executionMs }) };
+  return { ...key, kind, output, error, ...(known && { executionMs }), ...(cause === LossCause.OUT_OF_MEMORY && { outOfMemory: true }) };
 }
 
 /** What a report says; undefined when its state is none, or its id one that PostgreSQL refuses: it would be tried for ever. */

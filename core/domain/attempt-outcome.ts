@@ -35,8 +35,9 @@ export interface Settlement {
 /** `retries` never gets near it. */
 export const ALWAYS = 1_000_000;
 
-/** What an outcome does to a job that is IN_PROGRESS on the attempt. */
-export function settle(kind: OutcomeKind, rules: RetryRules): Settlement {
+/** What an outcome does to a job that is IN_PROGRESS on the attempt. `outOfMemory`: another attempt on the same size would end in the same way. */
+export function settle(kind: OutcomeKind, rules: RetryRules, outOfMemory = false): Settlement {
+  if (kind === 'LOST' && outOfMemory) return { requeueBelow: 0, counted: true, final: 'FAILED' };
   switch (kind) {
     case 'COMPLETED': return { requeueBelow: 0, counted: false, final: 'COMPLETED' };
     case 'FAILED': return { requeueBelow: rules.retryHandlerErrors ? rules.retryLimit : 0, counted: true, final: 'FAILED' };

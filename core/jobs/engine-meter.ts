@@ -20,6 +20,8 @@ export interface EngineMeter {
   claimed(jobs: number, tookMs: number): void;
   /** Of so many outcomes these changed their jobs; the others came too late. */
   settled(outcomes: number, changed: readonly SettledJob[]): void;
+  /** A job has failed because its worker ran out of memory by it. */
+  ranOutOfMemory(endpointId: string): void;
   /** A statement with outcomes failed; it is said again, or each of them by itself. */
   outcomesFailed(): void;
   /** So many attempts were taken back from machines whose lease had ended. */

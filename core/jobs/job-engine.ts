@@ -41,6 +41,8 @@ export interface AttemptOutcome extends MachineAttempt {
   error: string;
   /** How long the worker was at it, in milliseconds. Undefined: since it was given the job. */
   executionMs?: number;
+  /** For LOST: its worker ran out of memory by it. */
+  outOfMemory?: boolean;
 }
 
 /** One streamed piece of an attempt's output. */

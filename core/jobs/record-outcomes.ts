@@ -127,6 +127,7 @@ export class RecordOutcomes {
       trace?.end();
       if (trace) tracing!.forget(settled.map(({ place }) => sorted[place]!));
       meter?.settled(sorted.length, settled);
+      for (const { place } of settled) if (sorted[place]!.outOfMemory) meter?.ranOutOfMemory(sorted[place]!.endpointId);
       this.#announce(sorted, settled);
       return settled;
     } catch (error) {
@@ -203,10 +204,11 @@ function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
     jobId,
     attempt,
     machineId,
-    settlement: settle(kind, rules),
+    settlement: settle(kind, rules, outcome.outOfMemory),
     output: reported ? output : undefined,
     error: kind === 'COMPLETED' ? undefined : text.slice(0, ERROR_LENGTH_MAX),
     ...(remembered && { remembered }),
     ...(reported && outcome.executionMs !== undefined && { executionMs: outcome.executionMs }),
+    ...(outcome.outOfMemory && { outOfMemory: true }),
   };
 }

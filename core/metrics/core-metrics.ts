@@ -109,6 +109,9 @@ function engineMetrics(metrics: Metrics, names: BoundedNames): { meter: EngineMe
   });
   const stale = metrics.counter({ name: 'slipway_core_outcomes_stale_total', help: 'Outcomes that came too late and changed nothing.' });
   const failed = metrics.counter({ name: 'slipway_core_outcome_errors_total', help: 'Statements with outcomes that failed and were said again.' });
+  const outOfMemory = metrics.counter({
+    name: 'slipway_core_jobs_out_of_memory_total', help: 'Jobs that failed because their worker ran out of memory.', labels,
+  });
   const rescued = metrics.counter({ name: 'slipway_core_attempts_rescued_total', help: 'Attempts taken back from machines whose lease had ended.' });
   const delays = metrics.histogram({ name: 'slipway_core_job_delay_seconds', help: 'From submission to the start of the last attempt.', labels }, JOB_SECONDS);
   const executions = metrics.histogram({ name: 'slipway_core_job_execution_seconds', help: 'How long the last attempt ran.', labels }, JOB_SECONDS);
@@ -135,12 +138,13 @@ function engineMetrics(metrics: Metrics, names: BoundedNames): { meter: EngineMe
         }
       }
     },
+    ranOutOfMemory: (endpointId) => outOfMemory.inc({ endpoint: names.of(endpointId) }),
     outcomesFailed: () => failed.inc(),
     rescued: (attempts) => rescued.inc(attempts),
     webhookTried: webhookMetrics(metrics),
   };
   const forget = (endpoint: string): void => {
-    for (const metric of [submitted, delays, executions]) metric.remove({ endpoint });
+    for (const metric of [submitted, outOfMemory, delays, executions]) metric.remove({ endpoint });
     for (const state of OUTCOME_STATES) outcomes.remove({ endpoint, state });
   };
   return { meter, forget };

@@ -24,6 +24,8 @@ export interface OutcomeEntry {
   remembered?: 'ALWAYS' | 'IF_TRIED_AGAIN';
   /** How long it ran, in milliseconds. Undefined: since it was claimed. */
   executionMs?: number;
+  /** Its worker ran out of memory by it. */
+  outOfMemory?: boolean;
 }
 
 /** What an outcome did. */

@@ -1,6 +1,6 @@
 /** All attempts that this agent holds, and the one way in which they end. */
 import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { OutcomeKind as Kind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { LossCause, OutcomeKind as Kind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -14,6 +14,8 @@ import type { OutcomeReporter } from './outcome-reporter.ts';
 export interface Ending {
   output?: Buffer | undefined;
   error?: string;
+  /** For LOST. */
+  cause?: LossCause;
   /** The worker is to be replaced: how long it took says nothing about the next. */
   unmeasured?: boolean;
   /** Nobody waits until it is safe. */
@@ -96,7 +98,7 @@ export class AttemptTable {
     const reported = (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
     const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;
     if (attempt.beganAtMs !== undefined && !ending.unmeasured) holding?.pace.ended(executionMs);
-    const outcome = { ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs };
+    const outcome = { ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs, cause: ending.cause };
     const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait, key: attempt.key });
     // Its worker goes on once it is answered.
     if (next.length > 0) void safe.then(() => { for (const begun of next) begun.begin(this.#clock.monotonicMs()); });
@@ -106,16 +108,18 @@ export class AttemptTable {
     return safe;
   }
 
-  /** Ends what a worker held when its process ended, and gives back what it never saw. */
-  endAllOf(workerId: string, cause: string): void {
+  /** Ends what a worker held when its process ended, and gives back what it never saw. Of several attempts nobody knows which one took all memory. */
+  endAllOf(workerId: string, cause: string, ranOutOfMemory = false): void {
     this.returnWaiting(workerId, cause);
     // The end of one must not begin the next.
     const held = this.#holdings.get(workerId);
     if (held) held.isFinal = true;
-    for (const attempt of this.#holdings.get(workerId)?.all() ?? []) {
+    const all = this.#holdings.get(workerId)?.all() ?? [];
+    const isAlone = all.filter((attempt) => !attempt.inHand && !attempt.unread).length === 1;
+    for (const attempt of all) {
       if (attempt.stop) void this.end(attempt, Kind.STOPPED);
       else if (attempt.inHand || attempt.unread) void this.end(attempt, Kind.RETURNED, { error: cause });
-      else void this.end(attempt, Kind.LOST, { error: cause });
+      else void this.end(attempt, Kind.LOST, { error: cause, ...(ranOutOfMemory && isAlone && { cause: LossCause.OUT_OF_MEMORY }) });
     }
   }
 

@@ -13,15 +13,25 @@ export const REASON_LOG_BYTES = REASON_BYTES_MAX - SENTENCE_BYTES_MAX;
 /** How it ended, as the end of a sentence. */
 export function describeExit(exit: UnitExit): string {
   if (exit.failure !== undefined) return `could not be started: ${cut(exit.failure)}`;
+  if (exit.outOfMemory) return 'ran out of memory';
   if (exit.signal !== undefined) return `was ended by ${exit.signal}`;
   return `ended with exit code ${exit.code}`;
 }
 
-/** The whole reason of a worker that ended on its own. `early`: before what it ended; empty: it was well before. */
-export function endReason(exit: UnitExit, early: string, logTail: Buffer): string {
+/** What would help, as the rest of a sentence; empty where nothing is known. `memoryGb`: most that it may have; 0: what its machine has. */
+export function exitAdvice(exit: UnitExit, memoryGb: number): string {
+  if (!exit.outOfMemory) return '';
+  if (memoryGb > 0) return `: it has ${memoryGb} GiB; choose a larger size or a smaller batch`;
+  return ': its machine had no more for it; choose one with more memory or a smaller batch';
+}
+
+/**
+ * The whole reason of a worker that ended on its own. `early`: before what it ended; empty: it was well before. `memoryGb`: as for its advice.
+ */
+export function endReason(exit: UnitExit, early: string, logTail: Buffer, memoryGb = 0): string {
   // What could not be started says itself what to do: it wrote nothing, and how its preparation went on is no cause.
   if (exit.failure !== undefined) return `The worker ${describeExit(exit)}.`;
-  return withLog(`The worker ${describeExit(exit)}${early === '' ? '' : ` ${early}`}.`, logTail);
+  return withLog(`The worker ${describeExit(exit)}${early === '' ? '' : ` ${early}`}${exitAdvice(exit, memoryGb)}.`, logTail);
 }
 
 /** Cuts what is too long between two words. */

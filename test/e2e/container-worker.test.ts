@@ -27,7 +27,7 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
   }
   await podman.cli('rmi', 'localhost/worker-new:1');
   const system = await startSystem(t, {
-    coreEnv: { SLIPWAY_PRIVATE_REGISTRIES: registry.address },
+    coreEnv: { SLIPWAY_PRIVATE_REGISTRIES: registry.address, SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' },
     agentEnv: {
       SLIPWAY_PRIVATE_REGISTRIES: registry.address, SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1',
       SLIPWAY_METRICS_LISTEN: '127.0.0.1:0',
@@ -135,5 +135,20 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     t.match(await reasonOf(images.new!), /gives no access to .*lab\/worker:1/);
     t.match(await reasonOf('localhost/nothing:1'), /this machine has no image localhost\/nothing:1/);
     t.ok(await pulls('failed') >= 1);
+  });
+
+  await t.test('out of memory is told, counted, and not tried again on the same size', async (t) => {
+    const fields = { computeType: 'CPU', instanceIds: ['cpu3c-1-1'], workersMin: 0 };
+    const id = await system.createEndpoint({ command: [], imageName: images.new!, registryAuthId: registryAuth!.id, fields });
+    const jobs = endpointJobs(system, id);
+    const job = await jobs.runSync({ memory: 2_000 });
+    const advice = /^The worker \w+ ran out of memory while it held the job: it has 1 GiB; choose a larger size or a smaller batch\.$/;
+    t.match(job, { status: 'FAILED', error: advice });
+    t.notOk(job.retries);
+    t.match(await jobs.runSync({ memory: 1 }), { status: 'COMPLETED' }, 'another job finds another worker');
+    const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
+    t.ok(workers.some(({ reason }) => /ran out of memory: it has 1 GiB/.test(reason)));
+    t.equal(valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_workers_out_of_memory_total'), 1);
+    t.equal(valueOf(await readMetrics(system.metrics.core), 'slipway_core_jobs_out_of_memory_total'), 1);
   });
 });

@@ -13,6 +13,7 @@ empty       return {}
 unsendable  return a value that has no JSON form: bytes, set, datetime, half (a lone surrogate), circular
 badprogress send a progress value that has no JSON form before anything else
 print       text to print, with the job's id for ID
+memory      take so many MB of memory before anything else
 refresh     return {"refresh_worker": true, ...} as well
 who         return worker id, pid, working directory and SDK version
 return      value to return as it is
@@ -76,11 +77,13 @@ def handler(job):
     note(given, job)
     for value in given.get("progress", []):
         runpod.serverless.progress_update(job, value)
+    taken = b"x" * (given.get("memory", 0) << 20)
     if given.get("badprogress"):
         runpod.serverless.progress_update(job, b"\x00")
     if "print" in given:
         print(given["print"].replace("ID", job["id"]), flush=True)
     wait(given)
+    del taken
     if "unsendable" in given:
         return unsendable(given["unsendable"])
     if "crash" in given:

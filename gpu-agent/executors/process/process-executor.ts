@@ -5,6 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { uptime } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
@@ -12,6 +13,8 @@ import { descendantsOf, stillThere } from './descendants.ts';
 import type { Descendants } from './descendants.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
 import { withoutNewPrivs } from './no-new-privs.ts';
+import { hostPrograms } from '../container/host-programs.ts';
+import { wasEndedForMemory } from './kernel-oom.ts';
 import { sendSignal } from './send-signal.ts';
 import { startFailure } from './start-failure.ts';
 import { Strays, unitMark } from './strays.ts';
@@ -115,6 +118,7 @@ class GroupProcess implements RunningUnit {
   readonly #clock: Clock;
   readonly #cgroup: UnitCgroup | undefined;
   readonly #endMarked: () => Promise<void>;
+  #isKilled = false;
   /** Without a control group: what it had started when it was asked to end. */
   #started: Descendants = new Map();
 
@@ -123,18 +127,23 @@ class GroupProcess implements RunningUnit {
     this.#clock = clock;
     this.#cgroup = cgroup;
     this.#endMarked = endMarked;
+    const startedAtS = uptime();
     this.ended = new Promise((resolve) => {
       let exit: UnitExit | undefined;
-      let strays: Promise<void> | undefined;
+      let strays: Promise<unknown> | undefined;
       let timer: Timer | undefined;
       child.once('error', (error) => {
         if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: startFailure(error, launch) });
       });
       child.once('exit', (code, signal) => {
-        exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined, ...(code !== 0 && cgroup?.oomKills && { outOfMemory: true }) };
+        exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
+        const counted = code !== 0 && (cgroup?.oomKills ?? 0) > 0;
+        // Nobody else sends that signal to a worker, and often.
+        const mayBe = !counted && signal === 'SIGKILL' && !this.#isKilled;
+        const memory = mayBe ? wasEndedForMemory(child.pid!, startedAtS, hostPrograms) : Promise.resolve(counted);
         // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left behind.
         this.kill();
-        strays = this.#endStrays();
+        strays = Promise.all([this.#endStrays(), memory.then((isOut) => { if (isOut) exit!.outOfMemory = true; })]);
         timer = clock.after(OUTPUT_GRACE_MS, () => {
           child.stdout?.destroy();
           child.stderr?.destroy();
@@ -158,6 +167,7 @@ class GroupProcess implements RunningUnit {
 
   kill(): void {
     if (this.#child.pid === undefined) return;
+    this.#isKilled = true;
     this.#follow();
     sendSignal(-this.#child.pid, 'SIGKILL');
     this.#cgroup?.kill();

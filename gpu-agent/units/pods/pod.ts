@@ -6,7 +6,7 @@ import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { PrepareError } from '../../executors/executor.ts';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
-import { REASON_LOG_BYTES, describeExit, withLog } from '../../launch/end-reason.ts';
+import { REASON_LOG_BYTES, describeExit, exitAdvice, withLog } from '../../launch/end-reason.ts';
 import type { UnitLauncher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
@@ -185,7 +185,8 @@ export class Pod implements UnitKind {
 
   exited(exit: UnitExit, pauseMs = 0): void {
     const { run } = this.#unit.observed.made ?? this.#request;
-    const again = `The pod ${describeExit(exit)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
+    const memoryGb = this.#request.spec?.imageName ? this.#request.spec.memoryGb : 0;
+    const again = `The pod ${describeExit(exit)}${exitAdvice(exit, memoryGb)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
     const reason = pauseMs === Infinity ? exit.failure! : withLog(again, this.log.tail(REASON_LOG_BYTES));
     this.#failed = { podId: this.id, run, state: PodState.FAILED, reason, exitCode: exit.code, httpPorts: NONE };
     this.#parts.logger.info({ podId: this.id, run, exit }, 'pod ended by itself');

@@ -2,7 +2,7 @@
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { PrepareError } from '../../executors/executor.ts';
 import type { UnitExit } from '../../executors/executor.ts';
-import { REASON_LOG_BYTES, describeExit, endReason, withLog } from '../../launch/end-reason.ts';
+import { REASON_LOG_BYTES, describeExit, endReason, exitAdvice, withLog } from '../../launch/end-reason.ts';
 import type { LogRing } from '../../launch/log-ring.ts';
 import type { EndStatus } from './worker-want.ts';
 
@@ -10,6 +10,7 @@ export class WorkerEnd {
   #verdict: EndStatus | undefined;
   #exit: UnitExit | undefined;
   #reason = '';
+  #memoryGb = 0;
 
   /** The agent itself has said how it ends. */
   get isSaid(): boolean {
@@ -35,6 +36,11 @@ export class WorkerEnd {
     return this.#exit?.code;
   }
 
+  /** Its program ended because memory ran out. */
+  get ranOutOfMemory(): boolean {
+    return this.#exit?.outOfMemory ?? false;
+  }
+
   /** What its end will mean. The first word counts. */
   say(verdict: EndStatus): void {
     this.#verdict ??= verdict;
@@ -47,18 +53,20 @@ export class WorkerEnd {
     throw new PrepareError('REFUSED', reason);
   }
 
-  /** Its program ended. `asked`: it had asked for work, or was ready if it is a server. */
-  exited(exit: UnitExit, { asked, isServer, log }: { asked: boolean; isServer: boolean; log: LogRing }): void {
+  /** Its program ended. `asked`: it had asked for work, or was ready if it is a server. `memoryGb`: most that it may have; 0: what its machine has. */
+  exited(exit: UnitExit, { asked, isServer, log, memoryGb }: { asked: boolean; isServer: boolean; log: LogRing; memoryGb: number }): void {
     this.#exit = exit;
+    this.#memoryGb = memoryGb;
     const tail = log.tail(REASON_LOG_BYTES);
     const verdict = this.#verdict;
-    if (!verdict) this.#reason = endReason(exit, asked ? '' : isServer ? 'before it was ready' : 'before it asked for work', tail);
+    if (!verdict) this.#reason = endReason(exit, asked ? '' : isServer ? 'before it was ready' : 'before it asked for work', tail, memoryGb);
     else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
   }
 
   /** Why attempts that it held are lost. */
   causeOfLosses(workerId: string): string {
     if (this.#verdict?.reason) return this.#verdict.reason;
-    return `The worker ${workerId} ${this.#exit ? describeExit(this.#exit) : 'was not wanted any more'} while it held the job.`;
+    if (!this.#exit) return `The worker ${workerId} was not wanted any more while it held the job.`;
+    return `The worker ${workerId} ${describeExit(this.#exit)} while it held the job${exitAdvice(this.#exit, this.#memoryGb)}.`;
   }
 }

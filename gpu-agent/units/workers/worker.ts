@@ -94,6 +94,7 @@ export class Worker implements UnitKind {
   }
 
   get exitCode(): number | undefined { return this.#end.exitCode; }
+  get ranOutOfMemory(): boolean { return this.#end.ranOutOfMemory; }
 
   /** Where its ports can be reached from this host. Undefined: it does not run. */
   get address(): string | undefined {
@@ -267,7 +268,7 @@ export class Worker implements UnitKind {
 
   exited(exit: UnitExit): void {
     if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
-    this.#end.exited(exit, { asked: this.asked, isServer: this.http !== undefined, log: this.log });
+    this.#end.exited(exit, { asked: this.asked, isServer: this.http !== undefined, log: this.log, memoryGb: this.outlives ? this.spec.memoryGb : 0 });
     this.#parts.logger.info({ workerId: this.id, endpointId: this.endpointId, exit, state: enumName(WorkerState, this.#end.state) }, 'worker ended');
   }
 

@@ -70,6 +70,8 @@ t.test('outcomes: what each does to its job', async (t) => {
     ['RETURNED', false, { requeueBelow: ALWAYS, counted: false, final: 'FAILED' }],
   ];
   for (const [kind, retryHandlerErrors, expected] of cases) t.same(settle(kind, { ...rules, retryHandlerErrors }), expected, `${kind} ${retryHandlerErrors}`);
+  const outOfMemory = { requeueBelow: 0, counted: true, final: 'FAILED' };
+  t.same(settle('LOST', { ...rules, retryHandlerErrors: true }, true), outOfMemory, 'never again on the same size');
   t.equal(lossText('exit code 137', 'LOST'), 'exit code 137');
   t.equal(lossText('', 'LOST'), 'the worker was lost');
   t.match(lossText('', 'STOPPED'), /stopped/);

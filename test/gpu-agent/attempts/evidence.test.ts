@@ -1,7 +1,7 @@
 /** What pings and takes of a worker prove about the jobs that it was given. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { LossCause, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { turn, wired } from './wired.ts';
 
 /** A worker with one job. */
@@ -12,7 +12,7 @@ async function holding(t: Test, version = '1.12.0') {
   worker.sdk.learn(version);
   await agent.give(agent.refOf('job', 'w'));
   agent.message();
-  const outcomes = () => (agent.message()?.outcomes ?? []).map(({ kind, error }) => ({ kind, error }));
+  const outcomes = () => (agent.message()?.outcomes ?? []).map(({ kind, error, cause }) => ({ kind, error, cause }));
   return { ...agent, worker, outcomes, ping: (...jobs: string[]) => agent.evidence.listed(worker, new Set(jobs)) };
 }
 
@@ -163,6 +163,16 @@ t.test('a job that lies unread is told as waiting, holds no kill up and comes ba
   await unread.exit('w');
   t.match(unread.outcomes(), [{ kind: OutcomeKind.RETURNED }]);
   await exit('w');
+});
+
+t.test('a worker that ran out of memory by its only job, and one that held two', async (t) => {
+  const { exit, outcomes } = await holding(t);
+  await exit('w', { code: undefined, signal: 'SIGKILL', outOfMemory: true });
+  t.match(outcomes(), [{ kind: OutcomeKind.LOST, cause: LossCause.OUT_OF_MEMORY, error: /ran out of memory while it held the job/ }]);
+  const two = await holding(t);
+  await two.give(two.refOf('other', 'w'));
+  await two.exit('w', { code: undefined, signal: 'SIGKILL', outOfMemory: true });
+  t.match(two.outcomes(), [{ kind: OutcomeKind.LOST, cause: undefined }, { kind: OutcomeKind.LOST, cause: undefined }], 'nobody knows which of them it was');
 });
 
 t.test('a job that should stop and lies unread hears of it when it was read', async (t) => {

@@ -12,6 +12,12 @@ t.test('says how it ended', async (t) => {
   t.equal(endReason(failed, 'before it was ready', none), 'The worker could not be started: no image x: push it to a registry.');
 });
 
+t.test('out of memory: how much it has, and what helps', async (t) => {
+  const exit = { code: undefined, signal: 'SIGKILL', failure: undefined, outOfMemory: true };
+  t.equal(endReason(exit, '', none, 4), 'The worker ran out of memory: it has 4 GiB; choose a larger size or a smaller batch.');
+  t.match(endReason(exit, 'before it was ready', none), /ran out of memory before it was ready: its machine had no more for it; choose one with more/);
+});
+
 t.test('shows the last lines and fits', async (t) => {
   const exit = { code: 1, signal: undefined, failure: undefined };
   t.match(endReason(exit, '', Buffer.from('a\nno\0 weights\n')), /Its last lines:\na\nno weights$/);

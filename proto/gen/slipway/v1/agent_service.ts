@@ -56,6 +56,21 @@ export namespace OutcomeKind {
   export type STOPPED = typeof OutcomeKind.STOPPED;
 }
 
+/** Why an attempt was lost, where that decides about another one. */
+export const LossCause = {
+  /** UNSPECIFIED - Nothing is known. */
+  UNSPECIFIED: 0,
+  /** OUT_OF_MEMORY - Its worker ran out of memory and held no other attempt: the job is FAILED with `error`, because one on the same size would end in the same way. */
+  OUT_OF_MEMORY: 1,
+} as const;
+
+export type LossCause = typeof LossCause[keyof typeof LossCause];
+
+export namespace LossCause {
+  export type UNSPECIFIED = typeof LossCause.UNSPECIFIED;
+  export type OUT_OF_MEMORY = typeof LossCause.OUT_OF_MEMORY;
+}
+
 /** Why core ends a session. */
 export const SessionEndReason = {
   /** UNSPECIFIED - Never sent. */
@@ -317,7 +332,11 @@ export interface AttemptOutcome {
    * For COMPLETED and FAILED: how long the worker was at it, in milliseconds, from the end of the one before where it was handed over ahead.
    * Absent: not known.
    */
-  executionMs?: number | undefined;
+  executionMs?:
+    | number
+    | undefined;
+  /** For LOST: what is known of the cause. Absent: nothing beyond `error`. */
+  cause?: LossCause | undefined;
 }
 
 /** What a worker wrote. */
@@ -1844,7 +1863,7 @@ export const AttemptProgress: MessageFns<AttemptProgress> = {
 };
 
 function createBaseAttemptOutcome(): AttemptOutcome {
-  return { ref: undefined, kind: 0, output: undefined, error: "", executionMs: undefined };
+  return { ref: undefined, kind: 0, output: undefined, error: "", executionMs: undefined, cause: undefined };
 }
 
 export const AttemptOutcome: MessageFns<AttemptOutcome> = {
@@ -1863,6 +1882,9 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
     }
     if (message.executionMs !== undefined) {
       writer.uint32(40).int64(message.executionMs);
+    }
+    if (message.cause !== undefined) {
+      writer.uint32(48).int32(message.cause);
     }
     return writer;
   },
@@ -1920,6 +1942,14 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
             message.executionMs = longToNumber(reader.int64());
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.cause = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1942,6 +1972,7 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
     message.output = object.output ?? undefined;
     message.error = object.error ?? "";
     message.executionMs = object.executionMs ?? undefined;
+    message.cause = object.cause ?? undefined;
     return message;
   },
 };

@@ -4,13 +4,14 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import type { UnitExit } from '../../../../gpu-agent/executors/executor.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
 import { UnitCgroups, readHierarchies } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
@@ -97,6 +98,26 @@ t.test('what a unit started before it ended by itself, and another unit goes on'
   await other.unit.ended;
   const groups = readHierarchies().flatMap(({ own }) => readdirSync(own)).filter((name) => name.startsWith(`slipway-test${process.pid}x`));
   t.same(groups, [], 'no empty group stays');
+});
+
+const memory = readHierarchies().find(({ controllers }) => controllers.includes('memory'));
+
+const counted = { skip: grouped.skip || (memory ? false : 'needs a control group of memory') };
+
+t.test('a unit that ran out of memory is told from one that was killed', counted, async (t) => {
+  const { executor, machineId } = makeExecutor('cgroups');
+  const run = async (script: string): Promise<UnitExit> => {
+    const unit = executor.start({
+      unitId: 'w', user: undefined, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS, command: ['sh', '-c', script],
+      workingDirectory: '/', env: { PATH }, onOutput: () => undefined,
+    });
+    const parent = join(memory!.own, `slipway-${machineId}`);
+    const folder = readdirSync(parent).find((name) => name.startsWith('w.'))!;
+    writeFileSync(join(parent, folder, 'memory.limit_in_bytes'), String(64 << 20));
+    return unit.ended;
+  };
+  t.match(await run('sleep 0.2; exec python3 -c "a = bytearray(300 << 20)"'), { signal: 'SIGKILL', outOfMemory: true });
+  t.notOk((await run('kill -9 $$')).outOfMemory);
 });
 
 /** The shell beside the leader of a process group, which waits for its agent's end. */
