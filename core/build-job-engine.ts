@@ -68,7 +68,7 @@ export interface JobEngineOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  config: { webhookAllowPrivate: PrivateWebhooks };
+  config: { webhookAllowPrivate: PrivateWebhooks; webhookCa?: string };
 }
 
 /** Bytes that may wait to be checked, in all and of one account. */
@@ -85,7 +85,8 @@ function buildShared(options: JobEngineOptions) {
   });
   const reads = new ReadJob(stores, clock, meter?.batches);
   const waits = new WaitJob({ ...options, reads });
-  const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate: options.config.webhookAllowPrivate });
+  const { webhookAllowPrivate: allowPrivate, webhookCa: ca } = options.config;
+  const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate, ca });
   return {
     ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(stores, clock),
     traffic: new TrafficMeter(),

@@ -1,4 +1,5 @@
 /** The configuration of core: the only place that reads its environment. */
+import { readFileSync } from 'node:fs';
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { EnvReader } from './runtime/env.ts';
 import type { PrivateRegistries } from './runtime/private-registries.ts';
@@ -22,6 +23,8 @@ export interface CoreConfig {
   webhookAllowPrivate: PrivateWebhooks;
   /** Registries of images that may be at private addresses. */
   privateRegistries: PrivateRegistries;
+  /** Certificates of authorities that count for webhooks besides those that the machine trusts, in PEM. Empty: none. */
+  webhookCa: string;
   /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
   metricsListen: string;
   /** Endpoints with series of their own in metrics; all others are "other". */
@@ -48,6 +51,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
+    webhookCa: readPem(reader, 'SLIPWAY_WEBHOOK_CA_FILE'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
@@ -71,6 +75,20 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
   reader.finish();
   return Object.freeze(config);
+}
+
+/** The text of a file that a setting names; empty: it names none. */
+function readPem(reader: EnvReader, name: string): string {
+  const path = reader.text(name, '');
+  if (path === '') return '';
+  try {
+    const text = readFileSync(path, 'utf8');
+    if (!text.includes('-----BEGIN CERTIFICATE-----')) reader.fault(`${name}: ${path} holds no certificate in PEM`);
+    return text;
+  } catch (error) {
+    reader.fault(`${name}: ${(error as Error).message}`);
+    return '';
+  }
 }
 
 function isAddress(text: string): boolean {

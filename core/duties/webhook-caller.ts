@@ -1,6 +1,7 @@
 /** Makes one webhook call: JSON by POST, signed when the endpoint has a secret, never to a private address unless that is allowed. */
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
+import { getCACertificates } from 'node:tls';
 import { Agent, request } from 'undici';
 import { isPrivateAddress, isPrivateHost } from '../runtime/private-address.ts';
 import { within } from '../runtime/clock.ts';
@@ -39,8 +40,12 @@ export class WebhookCaller {
   readonly #clock: Clock;
   readonly #signing: SlicedWork;
 
-  constructor(clock: Clock) {
+  readonly #ca: string[] | undefined;
+
+  /** `ca`: certificates of authorities that count besides those that the machine trusts, in PEM. Empty: none. */
+  constructor(clock: Clock, ca = '') {
     this.#clock = clock;
+    this.#ca = ca === '' ? undefined : [...getCACertificates('default'), ca];
     // What waits is bounded by the calls and bytes at once.
     this.#signing = new SlicedWork({ name: 'webhooks', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
   }
@@ -57,11 +62,12 @@ export class WebhookCaller {
   }
 
   async #post({ url, body, allowPrivate }: WebhookCall, headers: Record<string, string>, signal: AbortSignal): Promise<string | undefined> {
-    const answer = await request(url, {
+    const { origin, pathname, search, username, password } = new URL(url);
+    const answer = await request(`${origin}${pathname}${search}`, {
       method: 'POST',
       dispatcher: this.#connections(allowPrivate),
       signal,
-      headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...headers },
+      headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...basicAuth(username, password), ...headers },
       body,
     });
     await answer.body.dump({ limit: ANSWER_BYTES_MAX });
@@ -73,7 +79,8 @@ export class WebhookCaller {
   }
 
   #connections(allowPrivate: boolean): Agent {
-    return allowPrivate ? this.#anywhere ??= openAgent({}) : this.#publicOnly ??= openAgent({ lookup: lookupPublic });
+    const trusted = this.#ca && { ca: this.#ca };
+    return allowPrivate ? this.#anywhere ??= openAgent({ ...trusted }) : this.#publicOnly ??= openAgent({ lookup: lookupPublic, ...trusted });
   }
 
   /** Closes all connections; a later call opens new ones. */
@@ -85,7 +92,21 @@ export class WebhookCaller {
   }
 }
 
-function openAgent(connect: { lookup?: typeof lookupPublic }): Agent {
+/** User and password of an address, as every client of HTTP sends them. */
+function basicAuth(username: string, password: string): Record<string, string> {
+  if (username === '' && password === '') return {};
+  return { authorization: `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}` };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function openAgent(connect: { lookup?: typeof lookupPublic; ca?: string[] }): Agent {
   return new Agent({
     connections: AT_ONCE_MAX,
     connect: { timeout: TRY_MS_MAX, ...connect },

@@ -25,6 +25,8 @@ export interface WebhookDelivererOptions {
   sealer: Sealer;
   /** Whose calls may go to private addresses. */
   allowPrivate: PrivateWebhooks;
+  /** Authorities that count besides those that the machine trusts, in PEM. Default: none. */
+  ca?: string | undefined;
   /** Default: it is this replica's. */
   duty?: Duty;
   /** Default: nobody counts. */
@@ -73,7 +75,7 @@ export class WebhookDeliverer extends LoopService {
     const { clock, random, logger } = options;
     super({ name: 'webhook deliverer', periodMs: PERIOD_MS, clock, random, logger });
     this.#options = options;
-    this.#caller = new WebhookCaller(options.clock);
+    this.#caller = new WebhookCaller(options.clock, options.ca);
   }
 
   protected override async onStart(): Promise<void> {

@@ -7,12 +7,22 @@ import { CoreError } from '../../proto/wire/reason.ts';
 /** Finds members of a body, which must be an object; throws INVALID_REQUEST. */
 export function* scanObject(bytes: Buffer, names: readonly string[]): Work<JsonScan> {
   if (bytes.length === 0) throw new CoreError('INVALID_REQUEST', 'The body is empty; it must be a JSON object.');
+  const charset = charsetFault(bytes);
+  if (charset !== undefined) throw new CoreError('INVALID_REQUEST', charset);
   const scan = yield* scanJson(bytes, names);
   const { fault, kind } = scan;
-  if (fault?.kind === 'utf8') throw new CoreError('INVALID_REQUEST', 'The body is not valid UTF-8.');
+  if (fault?.kind === 'utf8') throw new CoreError('INVALID_REQUEST', 'The body is not valid UTF-8, whatever charset its content type names: send UTF-8.');
   if (fault) throw new CoreError('INVALID_REQUEST', `The body is not valid JSON: see byte ${fault.at}.`);
   if (kind !== 'object') throw new CoreError('INVALID_REQUEST', 'The body must be a JSON object.');
   return scan;
+}
+
+/** What text in another charset begins with; undefined: it may be UTF-8. JSON begins with two characters of ASCII, or one. */
+function charsetFault(bytes: Buffer): string | undefined {
+  const [first, second, third] = bytes;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return 'The body begins with a byte order mark (BOM): send UTF-8 without one.';
+  const isWide = first === 0 || second === 0 || (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  return isWide ? 'The body looks like UTF-16 or UTF-32: send UTF-8, whatever charset its content type names.' : undefined;
 }
 
 /** The values of a body of settings, which must be an object; throws INVALID_REQUEST, also when it has more than VALUES_MAX values. */

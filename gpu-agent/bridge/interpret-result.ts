@@ -6,8 +6,8 @@ import type { Work } from '../../core/runtime/sliced-work.ts';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { cutText } from './split-chunk.ts';
 
-/** A body as it arrived; an oversized one was read to its end and dropped. */
-export type ResultBody = { bytes: Buffer } | { oversizeBytes: number };
+/** A body as it arrived; an oversized one was read to its end and dropped, but for its beginning. */
+export type ResultBody = { bytes: Buffer } | { oversizeBytes: number; head: Buffer };
 
 /** What it means. */
 export type Result =
@@ -18,7 +18,9 @@ export type Result =
   | { kind: 'failed'; output: Buffer | undefined; error: string; refresh: boolean };
 
 /** Longest error in bytes of its JSON text. Longer ones are cut, so that an error always fits into one message. */
-const ERROR_BYTES_MAX = 64 * 1024;
+export const ERROR_BYTES_MAX = 64 * 1024;
+/** How the SDK's message begins when it is an error and nothing else. */
+const ERROR_BEGINNING = /^\s*\{\s*"error"\s*:\s*(?=")/;
 /** No status word that means something is longer, however it is spelled. */
 const STATUS_BYTES_MAX = 128;
 const NULL = Buffer.from('null');
@@ -26,16 +28,17 @@ const TRUE = Buffer.from('true');
 
 /** Reads a result. Never throws: whatever cannot be used makes the job FAILED with a text that says why. */
 export function* interpretResult(body: ResultBody): Work<Result> {
-  if ('oversizeBytes' in body) return failed(tooLarge(body.oversizeBytes));
+  if ('oversizeBytes' in body) return failed(oversizeError(body.head, body.oversizeBytes) ?? tooLarge(body.oversizeBytes));
   const scan = yield* scanJson(body.bytes, ['output', 'error', 'status', 'stopPod']);
   const fault = faultOf(scan);
   if (fault !== undefined) return failed(fault);
   const output = scan.member('output');
   const refresh = scan.member('stopPod')?.equals(TRUE) ?? false;
   if (isProgress(scan.member('status'))) return progress(output);
-  if (output && output.length > OUTPUT_BYTES_MAX) return { ...failed(tooLarge(output.length)), refresh };
+  const isTooLarge = output !== undefined && output.length > OUTPUT_BYTES_MAX;
   const error = scan.member('error');
-  if (error && (yield* isNonEmpty(error))) return { kind: 'failed', output, error: errorText(error), refresh };
+  if (error && (yield* isNonEmpty(error))) return { kind: 'failed', output: isTooLarge ? undefined : output, error: errorText(error), refresh };
+  if (isTooLarge) return { ...failed(tooLarge(output.length)), refresh };
   return { kind: 'completed', output, refresh };
 }
 
@@ -79,6 +82,19 @@ function* isNonEmpty(error: Buffer): Work<boolean> {
   const kind = kindAt(error, 0);
   if (kind === 'object' || kind === 'array') return (yield* scanJson(error)).items > 0;
   return error.length > ERROR_BYTES_MAX || Boolean(JSON.parse(error.toString()));
+}
+
+/** What an error began with that was dropped. Undefined: it was none, or something else came first. */
+function oversizeError(head: Buffer, bytes: number): string | undefined {
+  const [beginning] = ERROR_BEGINNING.exec(head.toString('latin1', 0, 64)) ?? [];
+  if (beginning === undefined) return undefined;
+  const text = cutText(Buffer.concat([head.subarray(beginning.length), Buffer.from('"')]), ERROR_BYTES_MAX);
+  try {
+    return `${(JSON.parse(text.toString()) as string).replaceAll('\0', '\uFFFD')} … [cut from ${bytes} bytes]`;
+  } catch {
+    // It is no valid JSON.
+    return undefined;
+  }
 }
 
 function errorText(error: Buffer): string {

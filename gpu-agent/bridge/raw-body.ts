@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BytePieces } from '../../core/runtime/byte-pieces.ts';
 import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { ERROR_BYTES_MAX } from './interpret-result.ts';
 import type { ResultBody } from './interpret-result.ts';
 
 /** Room for the members beside `output`, for instance a long error. */
@@ -13,6 +14,8 @@ const BODY_BYTES_MAX = OUTPUT_BYTES_MAX + 1024 * 1024;
 /** Bodies of one worker in memory: three of the largest; and what each takes at least, so that their number is bounded too. */
 const WORKER_BYTES_MAX = 64 * 1024 * 1024;
 const BODY_BYTES_MIN = 16 * 1024;
+/** What is kept of one that is too large: an error keeps its type and its beginning. */
+const OVERSIZE_HEAD_BYTES = ERROR_BYTES_MAX + 1_024;
 
 /** Room for the bodies of workers. How many workers there are is core's to decide. */
 export function bodyBudget(): MemoryBudget {
@@ -44,13 +47,16 @@ export function passBody(stream: IncomingMessage): Promise<undefined> {
 /** One that is too large is read to its end without being kept, because the worker must get a proper answer. */
 function receive(stream: IncomingMessage, pieces: BytePieces, resolve: (body: ResultBody) => void, reject: (error: Error) => void): void {
   let bytes = 0;
+  const head: Buffer[] = [];
   stream.on('data', (piece: Buffer) => {
+    // A copy: what is cut from a piece would keep all of it.
+    if (bytes < OVERSIZE_HEAD_BYTES) head.push(Buffer.from(piece.subarray(0, OVERSIZE_HEAD_BYTES - bytes)));
     bytes += piece.length;
     if (bytes <= BODY_BYTES_MAX) pieces.add(piece);
     else pieces.clear();
   });
   stream.once('end', () => {
-    if (bytes > BODY_BYTES_MAX) resolve({ oversizeBytes: bytes });
+    if (bytes > BODY_BYTES_MAX) resolve({ oversizeBytes: bytes, head: Buffer.concat(head) });
     else resolve({ bytes: pieces.take() });
   });
   stream.once('error', reject);

@@ -148,7 +148,7 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     t.match(await jobs.runSync({ memory: 1 }), { status: 'COMPLETED' }, 'another job finds another worker');
     const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
     t.ok(workers.some(({ reason }) => /ran out of memory: it has 1 GiB/.test(reason)));
-    t.equal(valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_workers_out_of_memory_total'), 1);
+    t.ok(valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_workers_out_of_memory_total') >= 1);
     t.equal(valueOf(await readMetrics(system.metrics.core), 'slipway_core_jobs_out_of_memory_total'), 1);
   });
 });

@@ -157,9 +157,10 @@ t.test('GraphQL endpoints', async (t) => {
     const update = `mutation Mutation($input: UpdateEndpointTemplateInput) { updateEndpointTemplate(input: $input) { id templateId } }`;
     t.match(await ok(update, { input: { endpointId: saveEndpoint.id, templateId } }), { updateEndpointTemplate: { templateId } });
     const templates = `query PodTemplates($input: PodTemplateInput) { podTemplates(input: $input) { id name imageName isServerless isPublic isRunpod category
-      containerDiskInGb volumeInGb volumeMountPath portsConfig { port name } startSsh startJupyter startScript advancedStart } }`;
+      containerDiskInGb volumeInGb volumeMountPath portsConfig { port name } startSsh startJupyter startScript advancedStart boundEndpointId config } }`;
     t.same(await ok(templates, { input: { isRunpod: true } }), { podTemplates: [] });
-    t.match(await ok(templates, { input: { isRunpod: false } }), { podTemplates: [{ id: templateId, isRunpod: false, portsConfig: [] }] });
+    const [own] = (await ok(templates, { input: { isRunpod: false } }) as { podTemplates: object[] }).podTemplates;
+    t.match(own, { id: templateId, isRunpod: false, portsConfig: [], boundEndpointId: null, config: null });
   });
 
   await t.test('workers, without what is in their environment', async (t) => {

@@ -1,16 +1,21 @@
 /** Where the lines of a job's log come from, and how each is written. */
+import { delay } from '../../../core/runtime/clock.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, Job } from '../../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { Cli } from '../cli.ts';
-import { LogLines, workerLog } from '../machines/worker-log.ts';
 import { printableLog } from '../output/printable.ts';
 import { nameOf } from '../output/words.ts';
 import { chunkDocument, readableError } from './present-job.ts';
+import type { JobPlace } from './watch-job.ts';
 
 type Source = 'status' | 'progress' | 'stream' | 'worker';
 
 const SOURCE_WIDTH = 8;
+/** Lines that are read at a time, and how often and how many times those are looked for that come after the end of a job, in milliseconds. */
+const PAGE_LINES = 1_000;
+const LAST_LOOK_MS = 200;
+const LAST_LOOKS_MAX = 5;
 
 /** Writes a piece of streamed output. */
 export function writeChunk(cli: Cli, chunk: Chunk): void {
@@ -47,38 +52,56 @@ export class JobLines {
   }
 }
 
-/** The log of the worker that runs the job; a lost job goes on on another one. */
+/** What workers wrote while they ran the job, its lines alone; a lost job goes on on another worker. */
 export class WorkerLines {
   readonly #cli: Cli;
+  readonly #place: JobPlace;
   readonly #tail: number;
-  #workerId = '';
-  #lines: LogLines | undefined;
+  #from: { attempt: number; offset: number } | undefined;
+  #told = '';
+  #over = false;
 
-  constructor(cli: Cli, tail: number) {
+  /** `tail`: how many lines to begin with. */
+  constructor(cli: Cli, place: JobPlace, tail: number) {
     this.#cli = cli;
+    this.#place = place;
     this.#tail = tail;
   }
 
-  of({ workerId = '' }: Job): void {
-    if (workerId === this.#workerId || workerId === '') return;
-    this.#workerId = workerId;
-    this.#lines = new LogLines(workerLog(this.#cli, workerId), this.#tail);
-  }
-
-  /** A log that cannot be read is said once and takes nothing from the job's own lines. */
+  /** The lines that were written since the last look. A log that cannot be read is said once and takes nothing from the job's own lines. */
   async next(): Promise<string[]> {
+    const isFirst = this.#from === undefined;
+    const lines: string[] = [];
     try {
-      return await this.#lines?.next() ?? [];
+      while (!this.#over) {
+        const { attempt, offset } = this.#from ?? { attempt: 0, offset: 0 };
+        const page = await this.#cli.core.jobs.call((client) => client.getJobLog, { ...this.#place, attempt, offset, limit: PAGE_LINES });
+        this.#from = { attempt: page.attempt, offset: page.offset };
+        this.#over = page.over;
+        this.#tell(page.missing);
+        lines.push(...page.lines.map(({ text }) => text));
+        if (isFirst) lines.splice(0, lines.length - this.#tail);
+        if (!page.more) break;
+      }
     } catch (error) {
       // Core is away for a moment, or the command ends: whoever waits for the job says so.
-      if (!(error instanceof CoreError)) return [];
-      this.#lines = undefined;
-      this.#cli.output.note(`The log of worker ${this.#workerId} cannot be read: ${error.message}`);
-      return [];
+      if (error instanceof CoreError) this.#tell(`The lines of its worker cannot be read: ${error.message}`);
     }
+    return lines;
   }
 
-  rest(): string[] {
-    return this.#lines?.rest() ?? [];
+  /** The same once the job has ended: what its worker wrote last comes a moment later. */
+  async last(): Promise<string[]> {
+    const lines = await this.next();
+    for (let looks = 0; looks < LAST_LOOKS_MAX && !this.#over; looks += 1) {
+      await delay(this.#cli.clock, LAST_LOOK_MS);
+      lines.push(...await this.next());
+    }
+    return lines;
+  }
+
+  #tell(text: string): void {
+    if (text !== '' && text !== this.#told) this.#cli.output.note(text);
+    this.#told = text;
   }
 }

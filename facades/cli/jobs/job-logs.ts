@@ -21,6 +21,7 @@ export interface LogOptions {
 
 const CHUNKS_MAX = 1_000;
 const LOOK_MS = 500;
+const FINAL: ReadonlySet<JobState> = new Set([JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.TIMED_OUT]);
 
 /** Shows the log of a job, and with --follow goes on until the job ends. */
 export async function followLogs(cli: Cli, jobId: string, options: LogOptions): Promise<void> {
@@ -28,9 +29,8 @@ export async function followLogs(cli: Cli, jobId: string, options: LogOptions): 
   if (options.follow) return follow(cli, place, options.tail);
   const { job } = await cli.core.jobs.call((client) => client.getJob, { ...place, omitOutput: true, ttlMs: 0 });
   const chunks = await readAll(cli, place);
-  const log = new WorkerLines(cli, options.tail);
-  log.of(job!);
-  const lines = [...await log.next(), ...log.rest()];
+  const log = new WorkerLines(cli, place, options.tail);
+  const lines = FINAL.has(job!.state) ? await log.last() : await log.next();
   const { output } = cli;
   if (output.json) {
     const stream = `[${chunks.map(chunkDocument).join(',')}]`;
@@ -55,7 +55,7 @@ async function readAll(cli: Cli, place: JobPlace): Promise<Chunk[]> {
 }
 
 async function follow(cli: Cli, place: JobPlace, tail: number): Promise<void> {
-  const log = new WorkerLines(cli, tail);
+  const log = new WorkerLines(cli, place, tail);
   const done = new AbortController();
   const writeLog = async (): Promise<void> => {
     for (const line of await log.next()) write(cli, 'worker', line);
@@ -68,16 +68,11 @@ async function follow(cli: Cli, place: JobPlace, tail: number): Promise<void> {
   // Its failure comes with the last look.
   logging.catch(() => undefined);
   try {
-    const onJob = (seen: Job): void => {
-      log.of(seen);
-      job.write(seen);
-    };
+    const onJob = (seen: Job): void => job.write(seen);
     const last = await watchJob(cli, place, { onJob, onChunk: (chunk) => writeChunk(cli, chunk) });
     done.abort();
     await logging;
-    log.of(last);
-    await writeLog();
-    for (const line of log.rest()) write(cli, 'worker', line);
+    for (const line of await log.last()) write(cli, 'worker', line);
     job.write(last);
   } catch (error) {
     const again = `slipway jobs logs -f ${jobArguments(cli, place)}`;

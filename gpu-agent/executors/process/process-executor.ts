@@ -9,6 +9,7 @@ import { uptime } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
+import { carriedByShell } from './carried-env.ts';
 import { descendantsOf, stillThere } from './descendants.ts';
 import type { Descendants } from './descendants.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
@@ -26,13 +27,13 @@ import type { UnitCgroup } from './unit-cgroups.ts';
  * own. The guard ignores the signals of an orderly stop, and the worker must not hold the guard's pipe. `$$` is the group's number.
  * A line on that pipe says that the shell is in its control group: nothing may start before.
  */
-const GUARDED = 'read -r go <&3 || exit 1; (trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
+const GUARD = 'read -r go <&3 || exit 1; (trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; ';
 
 /**
  * As another user the process goes to its directory itself: the agent may reach what that user may not. Its groups are those of its user
  * only: Node drops the agent's.
  */
-const GUARDED_AS_USER = `cd -- "$1" || exit 126; shift; ${GUARDED}`;
+const GO_THERE = 'cd -- "$1" || exit 126; shift; ';
 
 /** How long to wait for the end of the output of a worker that left a process behind outside its group, in milliseconds. */
 const OUTPUT_GRACE_MS = 1_000;
@@ -85,8 +86,9 @@ export class ProcessExecutor implements Executor {
 }
 
 function spawnGuarded({ user, workingDirectory, command, env }: Launch): ChildProcess {
-  const [script, ...args] = user ? [GUARDED_AS_USER, 'sh', workingDirectory, ...command] : [GUARDED, 'sh', ...command];
-  const call = withoutNewPrivs(script, args, env);
+  const { env: own, exec } = carriedByShell(env);
+  const script = `${user ? GO_THERE : ''}${GUARD}${exec}`;
+  const call = withoutNewPrivs(script, ['sh', ...(user ? [workingDirectory] : []), ...command], own);
   return spawn(call.program, call.args, {
     ...(user ? { uid: user.uid, gid: user.gid, cwd: '/' } : { cwd: workingDirectory }),
     env: call.env,
@@ -186,7 +188,7 @@ class GroupProcess implements RunningUnit {
   }
 
   async freeze(): Promise<void> {
-    if (this.#child.pid !== undefined) await freezeGroup(this.#child.pid, GUARDED, this.#clock);
+    if (this.#child.pid !== undefined) await freezeGroup(this.#child.pid, GUARD, this.#clock);
   }
 
   async thaw(): Promise<void> {

@@ -1,9 +1,13 @@
 /** Webhooks: what is sent, three tries 10 s apart that survive a restart, signatures, private targets. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -18,6 +22,8 @@ import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
 const { engine, sql, sealer } = engines;
+
+const opensslSkip = spawnSync('openssl', ['version']).status === 0 ? false : 'needs openssl';
 
 /** A receiver that answers with these codes in turn, the last for ever. */
 async function receiver(t: Test, ...codes: number[]) {
@@ -256,6 +262,37 @@ t.test('what is left of an endpoint with a secret is not sent unsigned; of one w
   await one.runOnce();
   t.same(received.slice(2).map(({ headers }) => 'webhook-signature' in headers), [false], 'the one that never was signed');
   t.same(await waiting(), [], 'nothing is left');
+});
+
+t.test('user and password of an address are sent as Basic authorization, and not in the path', async (t) => {
+  const { url, received } = await receiver(t, 200);
+  const endpointId = await engines.endpoint();
+  for (const user of ['us%40er:p%3Ass', 'only', ':word', 'half%:x']) {
+    const job = await runningJob(engines, endpointId, { webhook: url.replace('//', `//${user}@`) });
+    await engine.attempts.recordOutcome(outcome(job));
+    await deliverer(t).runOnce();
+  }
+  const sent = received.map(({ headers }) => Buffer.from(headers.authorization?.replace(/^Basic /, '') ?? '', 'base64').toString());
+  t.same(sent, ['us@er:p:ss', 'only:', ':word', 'half%:x']);
+});
+
+t.test('an authority of the operator counts for https, and no other does', { skip: opensslSkip }, async (t) => {
+  const folder = t.testdir();
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key, '-out', cert, '-days', '2',
+    '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'], { stdio: 'ignore' });
+  const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => request.resume().on('end', () => response.end()));
+  await new Promise<void>((resolve) => { server.listen(0, 'localhost', resolve); });
+  t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }));
+  const url = `https://localhost:${(server.address() as AddressInfo).port}/`;
+  const call = { url, body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0, allowPrivate: true, owner: '' };
+  for (const [ca, expected] of [[readFileSync(cert, 'utf8'), undefined], ['', /certificate/]] as const) {
+    const caller = new WebhookCaller(systemClock, ca);
+    t.teardown(() => caller.close());
+    const failure = await caller.call(call, never);
+    if (expected) t.match(failure, expected);
+    else t.equal(failure, undefined);
+  }
 });
 
 t.test('a private target is refused at the call too, however it is written', async (t) => {

@@ -58,7 +58,8 @@ t.test('what cannot be used fails with a reason', async (t) => {
   t.match(interpret('[1]'), { kind: 'failed', error: /not a JSON object/ });
   t.match(interpret('null'), { kind: 'failed', error: /not a JSON object/ });
   t.match(interpret(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), { kind: 'failed', error: /UTF-8/ });
-  t.match(workNow(interpretResult({ oversizeBytes: 30_000_000 })), { kind: 'failed', error: /returned 30000000 bytes.*at most 20971520/ });
+  const head = Buffer.from('{"output": "xxx');
+  t.match(workNow(interpretResult({ oversizeBytes: 30_000_000, head })), { kind: 'failed', error: /returned 30000000 bytes.*at most 20971520/ });
 });
 
 t.test('the limit of an output is exact', async (t) => {
@@ -84,5 +85,19 @@ t.test('chunks', async (t) => {
   t.same(read('{"output": 1, "metrics": 5}'), { output: Buffer.from('1'), metrics: undefined });
   t.same(read('{}'), { output: Buffer.from('null'), metrics: undefined });
   t.match(read('{"output": Infinity}'), { why: /not valid JSON/ });
-  t.match(workNow(interpretChunk({ oversizeBytes: 50_000_000 })), { why: /50000000/ });
+  t.match(workNow(interpretChunk({ oversizeBytes: 50_000_000, head: Buffer.alloc(0) })), { why: /50000000/ });
+});
+
+t.test('an error that is too large keeps its beginning', (t) => {
+  const text = JSON.stringify({ error: JSON.stringify({ error_type: "<class 'RuntimeError'>", error_message: 'é\\"\n🦊'.repeat(10_000) }) });
+  for (const bytes of [70, 1_000, 66_550, 66_551, 66_552, 66_553, 66_554]) {
+    const result = workNow(interpretResult({ oversizeBytes: 50_000_000, head: Buffer.from(text).subarray(0, bytes) }));
+    t.match(result, { kind: 'failed', output: undefined, error: /^\{"error_type":"<class 'RuntimeError'>.* \[cut from 50000000 bytes\]$/s }, `${bytes} bytes`);
+  }
+  for (const head of ['{"error": 1', '{"error": "\\q', '{"status": "x"', '']) {
+    t.match(workNow(interpretResult({ oversizeBytes: 50_000_000, head: Buffer.from(head) })), { kind: 'failed', error: /at most 20971520/ });
+  }
+  const both = Buffer.from(JSON.stringify({ output: 'x'.repeat(21_000_000), error: 'RuntimeError' }));
+  t.match(workNow(interpretResult({ bytes: both })), { kind: 'failed', output: undefined, error: 'RuntimeError' }, 'also beside an output that is too large');
+  t.end();
 });

@@ -72,6 +72,16 @@ t.test('arguments and environment arrive as they are', async (t) => {
   t.notOk(names.includes('SLIPWAY_TEST_SECRET'), 'nothing is inherited');
 });
 
+t.test('variables whose names no shell can have arrive, and nothing of how they travelled', async (t) => {
+  const env = { 'lower.dot': '1', 'with-dash': 'a b\n$HOME "\'', PLAIN: '3', 'LD_A.B': '' };
+  const { worker, output } = start([process.execPath, '-p', 'JSON.stringify([process.env, process.argv.slice(1)])', 'x', '--y=z'], env);
+  await worker.ended;
+  const [seen, args] = JSON.parse(output()) as [Record<string, string>, string[]];
+  t.match(seen, env);
+  t.same(args, ['x', '--y=z']);
+  t.same(Object.keys(seen).filter((name) => name.startsWith('SLIPWAY_CARRIED')), []);
+});
+
 t.test('what cannot be started says why', async (t) => {
   const missing = start(['/nonexistent/program']);
   t.equal((await missing.worker.ended).code, 127);
