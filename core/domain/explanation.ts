@@ -197,7 +197,18 @@ interface EndpointReasons {
   refusal: string;
   limits: readonly ScaleLimit[];
   machines: readonly MachineExplanation[];
+  /** Requests that have waited for seconds though a ready worker has none. */
+  starved: number;
 }
+
+/** Says that requests wait beside a worker that could take them. */
+export function starvedText(waiting: number): string {
+  return `${waiting === 1 ? 'a request has' : `${waiting} requests have`} waited for more than 3 s beside a ready worker that has none: `
+    + 'a facade does not know its workers, or does not reach the address of this one';
+}
+
+/** What to do about it. */
+export const STARVED_CHANGE = 'The logs of the facades say whether core told them of it; from a facade\'s host the worker\'s address must be reached';
 
 const NOT_AT_WORK = [
   ['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'start'], ['UNREADY', 'is not ready', 'are not ready'], ['CRASHED', 'crashed', 'crashed'],
@@ -206,7 +217,7 @@ const NOT_AT_WORK = [
 /** An endpoint in a sentence. */
 export function summarizeEndpoint(
   { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
-  { what, low, reason, cannotRun, refusal, limits, machines }: EndpointReasons,
+  { what, low, reason, cannotRun, refusal, limits, machines, starved }: EndpointReasons,
 ): string {
   const count = (state: WorkerExplanation['state']): number => workers.filter((worker) => worker.state === state).length;
   const present = workers.filter(({ state }) => state !== 'FROZEN').length;
@@ -215,6 +226,7 @@ export function summarizeEndpoint(
   const waits = queued + low > 0;
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.${toChange(machineChange(machines))}`;
   if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
+  if (starved > 0) return `${jobs}; ${starvedText(starved)}. ${STARVED_CHANGE}.`;
   const noPlace = refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} find no place: ${refusal}.`;
   // What keeps the workers that are there from working comes first: often more are wanted for no other reason.
   for (const [state, one, several] of NOT_AT_WORK) {

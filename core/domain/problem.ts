@@ -1,5 +1,5 @@
 /** What is wrong now, in words and by how bad it is. Pure. */
-import { queueLimits } from './explanation.ts';
+import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
 import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
 import { HELD_CHANGE, tellRollout } from './rollout-text.ts';
@@ -84,6 +84,8 @@ export interface Signs {
   crashed: readonly { id: string; count: number }[];
   held: readonly HeldRelease[];
   queues: readonly WaitingQueue[];
+  /** Requests wait though a ready worker has none. */
+  starved: readonly { id: string; waiting: number }[];
   givenUp: readonly GivenUpWebhooks[];
   pods: readonly FailedPod[];
   /** The operator's alone. */
@@ -124,6 +126,7 @@ function endpointProblems(signs: Signs, operator: boolean): Problem[] {
     ...signs.held.map((held) => ofEndpoint(held.id, 'RELEASE_HELD', true, heldText(held))),
     ...signs.crashed.map(({ id, count }) => ofEndpoint(id, 'WORKERS_CRASHED', true, crashedText(count))),
     ...signs.queues.filter(({ oldestWaitMs }) => oldestWaitMs >= OLD_QUEUE_MS).map((queue) => ofEndpoint(queue.id, 'OLD_QUEUE', true, oldText(queue))),
+    ...signs.starved.map(({ id, waiting }) => ofEndpoint(id, 'WORKERS_NOT_USED', true, sentence(`${starvedText(waiting)}. ${STARVED_CHANGE}`))),
     ...signs.givenUp.map(({ id, jobId, ...calls }) => ({ ...ofEndpoint(id, 'WEBHOOKS_GIVEN_UP', true, givenUpText(calls)), jobId })),
     ...signs.queues.flatMap(({ id, workersMax, queued }) => (
       queueLimits({ workersMax, queued, ofAccount: 0, quota: null }).map((limit) => ofEndpoint(id, limit.limit, true, limitText(limit)))

@@ -24,6 +24,8 @@ export interface WorkerSample {
   ageMs: number;
   /** Crashes of its place in a row. */
   failures: number;
+  /** It takes requests of a load-balancing endpoint. Absent: it does not, or not now. */
+  takesRequests?: true;
   /** An UNHEALTHY worker's back-off has passed. */
   retryDue: boolean;
   /** Milliseconds until it has. Absent: it has, or there is none. */
@@ -107,6 +109,11 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
 /** ceil((queued + running) / scalerValue) (docs/management.md#scaling). For load-balancing endpoints requests stand where jobs do. */
 export const requestCountScaler: Scaler = (sample, settings) => {
   const jobs = sample.queued + sample.running;
-  const reason = jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs`;
-  return { workers: Math.ceil(jobs / settings.scalerValue), reason };
+  const workers = Math.ceil(jobs / settings.scalerValue);
+  const present = runningWorkers(sample);
+  // What waits beside it would wait beside others too.
+  if (workers > present.length && present.some(({ takesRequests, held }) => takesRequests && held === 0)) {
+    return { workers: present.length, reason: 'a ready worker has no request yet' };
+  }
+  return { workers, reason: jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs` };
 };

@@ -51,10 +51,10 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], told, refusals, nowhere, machines, crashes, queue, gaveWay] = await Promise.all([
+  const [[last], told, refusals, nowhere, machines, crashes, queue, gaveWay, starved] = await Promise.all([
     explains.decisions(endpointId, 0, 1), explains.workers(endpointId, shown.map(({ id }) => id)),
     scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(), scales.crashes([seen.endpoint]),
-    explains.queueLength(endpointId), explains.gaveWay(endpointId),
+    explains.queueLength(endpointId), explains.gaveWay(endpointId), explains.starved(endpointId),
   ]);
   const ends = new Map(told.map((worker) => [worker.id, worker]));
   const going = new Map(gaveWay.map((worker) => [worker.workerId, gaveWayText(worker)]));
@@ -74,7 +74,7 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
   const reasons = {
     what, low: queue.low, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)),
-    limits, machines: shownMachines,
+    limits, machines: shownMachines, starved,
   };
   return {
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,

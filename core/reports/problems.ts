@@ -57,7 +57,7 @@ export class Problems {
     return problemsOf({
       endpoints, cannotRun: await cannotRun.of(endpoints.map(({ id }) => id)), throttled: await problems.throttled(accountId),
       crashed: await problems.crashed(accountId), held: await problems.held(accountId), queues: await problems.queues(accountId),
-      givenUp: await problems.givenUp(accountId),
+      starved: await problems.starved(accountId), givenUp: await problems.givenUp(accountId),
       pods: await problems.failedPods(accountId), machines: operator ? await problems.machines() : [],
       refusedAt: (id) => refusals.ofEndpoint(id), refusedOf: (id) => refusals.ofAccount(id),
     }, operator);

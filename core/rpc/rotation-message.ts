@@ -13,10 +13,10 @@ const messages = new WeakMap<RotationEndpoint, EndpointRotation>();
 export function rotationMessage(rotation: RotationEndpoint): EndpointRotation {
   const known = messages.get(rotation);
   if (known) return known;
-  const { endpointId, workerConcurrency, h2c, singleUse } = rotation;
+  const { endpointId, workerConcurrency, scalerValue: requestsPerWorker, h2c, singleUse } = rotation;
   const workers = rotation.workers.filter(({ draining }) => !draining)
-    .map(({ id, address, ready, tunnelMachineId }) => ({ workerId: id, address, ready, tunnelMachineId }));
-  const message = { endpointId, workerConcurrency, h2c, keepsConnections: !singleUse, workers, version: '' };
+    .map(({ id, address, ready, tunnelMachineId, surplus }) => ({ workerId: id, address, ready, tunnelMachineId, surplus }));
+  const message = { endpointId, workerConcurrency, h2c, keepsConnections: !singleUse, workers, requestsPerWorker, version: '' };
   message.version = createHash('sha256').update(EndpointRotation.encode(message).finish()).digest('base64url').slice(0, VERSION_LENGTH);
   messages.set(rotation, message);
   return message;

@@ -7,6 +7,7 @@ import type { JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { WorkerHealth } from '../domain/worker.ts';
 import type { Database } from './database.ts';
+import { starvedEndpoints } from './demand-rows.ts';
 import { readLostAttempts } from './lost-attempt-rows.ts';
 import { isLive } from './rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
@@ -63,6 +64,13 @@ export class ExplainStore {
   constructor(database: Database, running: RunningJobs) {
     this.#database = database;
     this.#running = running;
+  }
+
+  /** Requests of a load-balancing endpoint that wait though a ready worker has none. */
+  async starved(endpointId: string): Promise<number> {
+    const { sql } = this.#database;
+    const [row] = await sql<{ waiting: number }[]>`${starvedEndpoints(sql, sql`e.id = ${endpointId}`)}`;
+    return row?.waiting ?? 0;
   }
 
   /** An endpoint as scaling sees it. Undefined: it is gone. */

@@ -2,7 +2,7 @@
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { FailedPod, GivenUpWebhooks, HeldRelease, MachineState, NamedEndpoint, WaitingQueue } from '../domain/problem.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { DEMAND_VALID_MS } from './demand-rows.ts';
+import { DEMAND_VALID_MS, starvedEndpoints } from './demand-rows.ts';
 import { oldestWaitMs } from './queue-age.ts';
 
 /** Webhook calls of an endpoint are counted no further, and pods are read no further than this. */
@@ -56,6 +56,11 @@ export class ProblemStore {
         SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to FROM endpoint_tally WHERE endpoint_id = e.id) AS t
       WHERE ${owned(this.#hot, accountId)} AND (t.queued > 0 OR EXISTS (SELECT FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.waiting > 0
         AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))`;
+  }
+
+  /** Load-balancing endpoints with requests that wait though a ready worker has none. */
+  async starved(accountId: string): Promise<{ id: string; waiting: number }[]> {
+    return this.#sql<{ id: string; waiting: number }[]>`${starvedEndpoints(this.#sql, owned(this.#sql, accountId))}`;
   }
 
   /** Webhook calls that were given up within the last hour and not asked for anew, with the latest of each endpoint. */

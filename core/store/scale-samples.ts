@@ -97,8 +97,10 @@ export function sampledWorkers(workers: readonly WorkerSample[], { rollout }: Sc
 
 /** Workers of endpoints that have not ended, oldest first. */
 export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
-  const rows = await sql<(Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served'> & { retryMs: number | null; readyMs: number | null; served: boolean })[]>`
+  type Row = Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served' | 'takesRequests'>;
+  const rows = await sql<(Row & { retryMs: number | null; readyMs: number | null; served: boolean; takesRequests: boolean })[]>`
     SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures,
+      w.state = 'READY' AND w.health = 'READY' AS "takesRequests",
       coalesce(w.retry_at <= now(), false) AS "retryDue",
       CASE WHEN w.retry_at > now() THEN ceil(extract(epoch FROM w.retry_at - now()) * 1000)::bigint END AS "retryMs",
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
@@ -107,8 +109,10 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
       cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
-  return rows.map(({ retryMs, readyMs, served, ...row }) => (
-    { ...row, ...(retryMs !== null && { retryMs }), ...(readyMs !== null && { readyMs }), ...(served && { served: true as const }) }));
+  return rows.map(({ retryMs, readyMs, served, takesRequests, ...row }) => ({
+    ...row, ...(retryMs !== null && { retryMs }), ...(readyMs !== null && { readyMs }), ...(served && { served: true as const }),
+    ...(takesRequests && { takesRequests: true as const }),
+  }));
 }
 
 /** A version of an endpoint. */

@@ -9,6 +9,8 @@ export const endpointDemand = pgTable('endpoint_demand', {
   reporter: text('reporter').notNull(),
   /** Requests that wait for a worker. */
   waiting: integer('waiting').notNull(),
+  /** Since when it has said so without a break; null: none waits. */
+  waitingSince: instant('waiting_since'),
   /** Workers that have requests, and how many each, in the same order. */
   workerIds: text('worker_ids').array().notNull(),
   inFlight: integer('in_flight').array().notNull(),

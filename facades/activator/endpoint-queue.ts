@@ -56,6 +56,8 @@ interface Worker {
   /** Core names it no more: what runs there runs on, and is counted until it ends. */
   gone: boolean;
   inFlight: number;
+  /** Fewer workers are enough: it gets nothing while another has less than is its share. */
+  surplus: boolean;
   /** Number of its latest request among those of the endpoint. */
   turn: number;
   isAsked: boolean;
@@ -74,6 +76,8 @@ export class EndpointQueue {
   readonly #workers = new Map<string, Worker>();
   readonly #waiters = new Set<Waiter>();
   #concurrency = 1;
+  /** Requests for which one worker is wanted; 0: not known. */
+  #share = 0;
   #isH2c = false;
   #keepsConnections = false;
   #turns = 0;
@@ -148,20 +152,21 @@ export class EndpointQueue {
   }
 
   /** The picture of core. */
-  update({ workerConcurrency, h2c, keepsConnections, workers, version }: EndpointRotation): void {
+  update({ workerConcurrency, requestsPerWorker, h2c, keepsConnections, workers, version }: EndpointRotation): void {
     this.#hear();
     this.version = version;
     this.#isH2c = h2c;
     this.#keepsConnections = keepsConnections;
     const now = this.#clock.monotonicMs();
     this.#concurrency = Math.max(1, workerConcurrency);
+    this.#share = requestsPerWorker;
     const named = new Set(workers.map(({ workerId }) => workerId));
-    for (const { workerId: id, address, ready, tunnelMachineId } of workers) {
+    for (const { workerId: id, address, ready, tunnelMachineId, surplus } of workers) {
       const worker = this.#workers.get(id)
-        ?? { id, address, tunnelMachineId, ready: false, readyAtMs: now, gone: false, inFlight: 0, turn: 0, isAsked: true, suspect: undefined };
+        ?? { id, address, tunnelMachineId, ready: false, readyAtMs: now, gone: false, inFlight: 0, surplus, turn: 0, isAsked: true, suspect: undefined };
       const isKnown = address !== '' || tunnelMachineId !== '';
       if (!worker.ready) worker.readyAtMs = now;
-      this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, ready: ready && isKnown, gone: false }));
+      this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, surplus, ready: ready && isKnown, gone: false }));
     }
     for (const worker of this.#workers.values()) {
       if (named.has(worker.id)) continue;
@@ -250,12 +255,19 @@ export class EndpointQueue {
     if (named && this.#hasRoom(named)) return named;
     if (strict) return undefined;
     let best: Worker | undefined;
-    for (const worker of this.#workers.values()) if (this.#hasRoom(worker) && (!best || comesBefore(worker, best))) best = worker;
+    for (const worker of this.#workers.values()) if (this.#hasRoom(worker) && (!best || this.#comesBefore(worker, best))) best = worker;
     return best;
   }
 
   #hasRoom({ ready, suspect, inFlight }: Worker): boolean {
     return ready && !suspect && inFlight < this.#concurrency;
+  }
+
+  /** Those that are not to become idle first, up to their share; of as good ones the least loaded, and then the one whose turn is the longest ago. */
+  #comesBefore(one: Worker, other: Worker): boolean {
+    const [packed, otherPacked] = [one, other].map(({ surplus, inFlight }) => !surplus && inFlight < this.#share);
+    if (one.surplus !== other.surplus && packed !== otherPacked) return packed!;
+    return one.inFlight === other.inFlight ? one.turn < other.turn : one.inFlight < other.inFlight;
   }
 
   #take(worker: Worker): WorkerPlace {
@@ -274,8 +286,4 @@ export class EndpointQueue {
     const isKept = this.#keepsConnections && tunnelMachineId === '' && this.#clock.monotonicMs() - readyAtMs >= WATCHED_MS;
     return { workerId, address, tunnelMachineId, isKept, isAsked, askNoMore: () => { worker.isAsked = false; }, release };
   }
-}
-
-function comesBefore(one: Worker, other: Worker): boolean {
-  return one.inFlight === other.inFlight ? one.turn < other.turn : one.inFlight < other.inFlight;
 }

@@ -148,9 +148,11 @@ export function changesOf(
   };
 }
 
-function healthOf({ ready, draining }: RotationWorker): HealthStatus {
+function healthOf({ ready, draining, surplus }: RotationWorker): HealthStatus {
   if (draining) return HealthStatus.DRAINING;
-  return ready ? HealthStatus.HEALTHY : HealthStatus.UNHEALTHY;
+  if (!ready) return HealthStatus.UNHEALTHY;
+  // Envoy sends to these only while no other is healthy.
+  return surplus ? HealthStatus.DEGRADED : HealthStatus.HEALTHY;
 }
 
 /** None when it is no address: Envoy would refuse the whole assignment. */

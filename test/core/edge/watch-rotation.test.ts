@@ -148,6 +148,34 @@ t.test('each demand is answered when it names another version than the current o
   });
 });
 
+t.test('workers that are too many are named, no worker is added beside one without a request, and requests that wait there are a problem', async (t) => {
+  const endpointId = await core.createEndpoint({ ...LB, workersMin: 0, workersMax: 3, scalerValue: 4, idleTimeoutSeconds: 600 });
+  const facade = watch(0);
+  const own = () => agent.desired.filter((worker) => worker.endpointId === endpointId);
+  facade.tell({ endpointId, waiting: 8 });
+  const ids = await waitFor('two workers', () => (own().length === 2 ? own().map(({ workerId }) => workerId) : undefined));
+  for (const workerId of ids) reported(workerId, endpointId, HttpHealth.READY);
+  const surplus = (): string[] => facade.latest.get(endpointId)!.workers.filter((worker) => worker.surplus).map(({ workerId }) => workerId);
+  facade.tell({ endpointId, workers: [{ workerId: ids[0]!, inFlight: 4 }, { workerId: ids[1]!, inFlight: 2 }] });
+  await waitFor('both ready and wanted', () => facade.latest.get(endpointId)?.workers.filter(({ ready }) => ready).length === 2 && surplus().length === 0);
+  t.equal(facade.latest.get(endpointId)?.requestsPerWorker, 4);
+  facade.tell({ endpointId, workers: [{ workerId: ids[0]!, inFlight: 2 }, { workerId: ids[1]!, inFlight: 2 }] });
+  await waitFor('one that is too many', () => surplus().length === 1);
+
+  const why = () => call(core.clients.endpoints, 'explain', { endpointId }, core.key);
+  const problems = async () => (await call(core.clients.problems, 'listProblems', { limit: 0, endpointId }, core.key)).problems;
+  const tellWaiting = (): void => facade.tell({ endpointId, waiting: 9, workers: [{ workerId: ids[0]!, inFlight: 4 }] });
+  await waitFor('the problem', async () => { tellWaiting(); return (await problems()).some(({ kind }) => kind === 'WORKERS_NOT_USED'); });
+  const text = /^9 requests have waited for more than 3 s beside a ready worker that has none: a facade does not know/;
+  t.match((await problems())[0], { broken: true, text });
+  t.match((await why()).explanation?.summary, /a facade does not know its workers/);
+  t.equal(own().length, 2, 'no third worker, which 13 requests would want');
+  facade.tell({ endpointId, waiting: 9, workers: [{ workerId: ids[0]!, inFlight: 4 }, { workerId: ids[1]!, inFlight: 1 }] });
+  await waitFor('a third once both have some', () => own().length === 3);
+  await waitFor('the problem to be over', async () => !(await problems()).some(({ kind }) => kind === 'WORKERS_NOT_USED'));
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
+});
+
 t.test('what is no id is refused and keeps nothing from the others', async (t) => {
   const balanced = await core.createEndpoint({ ...LB, workersMax: 0 });
   const [bad, good] = [watch(0, EDGE_KEY), watch(0, EDGE_KEY)];

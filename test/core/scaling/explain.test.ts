@@ -206,7 +206,7 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
   const summary = (...workers: WorkerSample[]): string => summarizeEndpoint(
     { queued: 1, running: 0, oldestWaitMs: 0, workers }, settings,
     workers.map((worker) => explainWorker(worker, settings, { told, gaveWay: '', away: false })),
-    { what: 'job', low: 0, reason: 'r', cannotRun: '', refusal, limits, machines: [] },
+    { what: 'job', low: 0, reason: 'r', cannotRun: '', refusal, limits, machines: [], starved: 0 },
   );
   const jobs = 'At least one job waits and none runs.';
   t.equal(summary(crashed), `${jobs} Its only worker crashed (it crashed; another takes its place: no such image).${mend}`);

@@ -127,7 +127,9 @@ export class RotationWorld {
     for (let i = 0; i < facades; i += 1) await this.#startFacade(i);
     for (let i = 0; i < endpoints; i += 1) {
       const endpointId = this.#id('e');
-      this.endpoints.set(endpointId, { endpointId, accountId: 'a', workerConcurrency: 4, workersMax: 1, h2c: false, singleUse: false, workers: [] });
+      this.endpoints.set(endpointId, {
+        endpointId, accountId: 'a', workerConcurrency: 4, workersMax: 1, scalerValue: 4, h2c: false, singleUse: false, workers: [],
+      });
       this.addWorker(endpointId);
     }
   }
@@ -140,7 +142,7 @@ export class RotationWorld {
   }
 
   addWorker(endpointId: string, address = `10.0.0.1:${1_000 + (this.#ids += 1)}`): RotationWorker {
-    const worker = { id: this.#id('w'), address, tunnelMachineId: '', ready: true, draining: false };
+    const worker = { id: this.#id('w'), address, tunnelMachineId: '', ready: true, draining: false, surplus: false };
     this.endpoints.get(endpointId)!.workers.push(worker);
     return worker;
   }

@@ -159,10 +159,15 @@ export interface EndpointRotation {
    */
   keepsConnections: boolean;
   /**
-   * Hash of all of the above: equal content has an equal version, from every replica and after every restart. At most 64 characters. Empty: the core is
+   * Hash of the rest of the message: equal content has an equal version, from every replica and after every restart. At most 64 characters. Empty: the core is
    * older than versions and sends a rotation only when it changes.
    */
   version: string;
+  /**
+   * Requests for which one worker is wanted, 1 and up. Nothing new goes to a worker that is `surplus` while another that is ready and not `surplus` has
+   * fewer than these, so that it becomes idle and can go. 0: the core is older than that.
+   */
+  requestsPerWorker: number;
 }
 
 /** One worker of an endpoint. */
@@ -175,6 +180,8 @@ export interface RotationWorker {
   ready: boolean;
   /** The machine through whose tunnel alone it is reached. Empty: it is reached by its address. */
   tunnelMachineId: string;
+  /** Fewer workers are enough for the requests that there are, and this is none of these. */
+  surplus: boolean;
 }
 
 /** A demand that was not taken. */
@@ -566,7 +573,15 @@ export const WatchRotationResponse: MessageFns<WatchRotationResponse> = {
 };
 
 function createBaseEndpointRotation(): EndpointRotation {
-  return { endpointId: "", workerConcurrency: 0, workers: [], h2c: false, keepsConnections: false, version: "" };
+  return {
+    endpointId: "",
+    workerConcurrency: 0,
+    workers: [],
+    h2c: false,
+    keepsConnections: false,
+    version: "",
+    requestsPerWorker: 0,
+  };
 }
 
 export const EndpointRotation: MessageFns<EndpointRotation> = {
@@ -588,6 +603,9 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     }
     if (message.version !== "") {
       writer.uint32(50).string(message.version);
+    }
+    if (message.requestsPerWorker !== 0) {
+      writer.uint32(56).int32(message.requestsPerWorker);
     }
     return writer;
   },
@@ -653,6 +671,14 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
             message.version = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.requestsPerWorker = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -676,12 +702,13 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     message.h2c = object.h2c ?? false;
     message.keepsConnections = object.keepsConnections ?? false;
     message.version = object.version ?? "";
+    message.requestsPerWorker = object.requestsPerWorker ?? 0;
     return message;
   },
 };
 
 function createBaseRotationWorker(): RotationWorker {
-  return { workerId: "", address: "", ready: false, tunnelMachineId: "" };
+  return { workerId: "", address: "", ready: false, tunnelMachineId: "", surplus: false };
 }
 
 export const RotationWorker: MessageFns<RotationWorker> = {
@@ -697,6 +724,9 @@ export const RotationWorker: MessageFns<RotationWorker> = {
     }
     if (message.tunnelMachineId !== "") {
       writer.uint32(34).string(message.tunnelMachineId);
+    }
+    if (message.surplus !== false) {
+      writer.uint32(40).bool(message.surplus);
     }
     return writer;
   },
@@ -746,6 +776,14 @@ export const RotationWorker: MessageFns<RotationWorker> = {
             message.tunnelMachineId = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.surplus = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -767,6 +805,7 @@ export const RotationWorker: MessageFns<RotationWorker> = {
     message.address = object.address ?? "";
     message.ready = object.ready ?? false;
     message.tunnelMachineId = object.tunnelMachineId ?? "";
+    message.surplus = object.surplus ?? false;
     return message;
   },
 };

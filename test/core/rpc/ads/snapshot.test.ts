@@ -15,13 +15,13 @@ import { SEED } from '../../../helpers/seeded-random.ts';
 const reached = fc.record({
   id: fc.stringMatching(/^[a-z0-9]{14}$/), ready: fc.boolean(), draining: fc.boolean(),
   address: fc.oneof(fc.tuple(fc.ipV4(), fc.integer({ min: 1, max: 65_535 })).map(([ip, port]) => `${ip}:${port}`), fc.constantFrom('', '[::1]:80', 'host:80')),
-  tunnelMachineId: fc.constant(''),
+  tunnelMachineId: fc.constant(''), surplus: fc.boolean(),
 });
 const tunnelled = reached.map((one) => ({ ...one, address: '', tunnelMachineId: 'machine' }));
 const worker = fc.oneof({ weight: 5, arbitrary: reached }, tunnelled);
 const endpoint: fc.Arbitrary<RotationEndpoint> = fc.record({
   endpointId: fc.stringMatching(/^[a-z0-9]{6}$/), accountId: fc.constant('a'), workerConcurrency: fc.constantFrom(1, 99, 100, 1_000),
-  workersMax: fc.constantFrom(0, 3, 1_000), h2c: fc.boolean(), singleUse: fc.boolean(),
+  workersMax: fc.constantFrom(0, 3, 1_000), scalerValue: fc.constant(4), h2c: fc.boolean(), singleUse: fc.boolean(),
   workers: fc.uniqueArray(worker, { selector: ({ id }) => id, maxLength: 6 }),
 });
 const endpoints = fc.uniqueArray(endpoint, { selector: ({ endpointId }) => endpointId, maxLength: 8 });
@@ -56,11 +56,14 @@ t.test('ready workers first unless one is behind a tunnel, activators second, wh
   fc.assert(fc.property(endpoint, (one) => {
     const { endpoints: [first, second], policy } = ClusterLoadAssignment.decode(loadAssignmentOf(one, ACTIVATORS).bytes);
     const lb = ({ metadata }: LbEndpoint): Record<string, string> => metadata?.filterMetadata['envoy.lb'] as Record<string, string>;
-    const healthy = first!.lbEndpoints.filter(({ healthStatus }) => healthStatus === HealthStatus.HEALTHY).map((host) => lb(host)['worker']);
+    const of = (status: HealthStatus) => first!.lbEndpoints.filter(({ healthStatus }) => healthStatus === status).map((host) => lb(host)['worker']);
+    const [healthy, degraded] = [of(HealthStatus.HEALTHY), of(HealthStatus.DEGRADED)];
     const there = one.workers.filter(({ address }) => /^[[\d]/.test(address) && (one.h2c || one.workerConcurrency >= 100));
     const told = second!.lbEndpoints.map((host) => readActivation(ACTIVATORS.edgeKey, lb(host)?.['activation'] ?? '')?.endpointId);
     const entered = !one.h2c && one.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '') ? [] : there;
-    return healthy.join() === entered.filter(({ ready, draining }) => ready && !draining).map(({ id }) => id).join()
+    const taking = entered.filter(({ ready, draining }) => ready && !draining);
+    const takers = (over: boolean): string => taking.filter(({ surplus }) => surplus === over).map(({ id }) => id).join();
+    return healthy.join() === takers(false) && degraded.join() === takers(true)
       && first!.lbEndpoints.map((host) => lb(host)['worker']).join() === there.map(({ id }) => id).join()
       && first!.lbEndpoints.every((host) => !('activation' in lb(host)))
       && told.join() === (one.h2c ? [undefined] : [one.endpointId, one.endpointId]).join()
@@ -70,7 +73,7 @@ t.test('ready workers first unless one is behind a tunnel, activators second, wh
 
 t.test('requests at a time are bounded for each endpoint, by 2,000 or as many as all its workers may have', async (t) => {
   const bound = (workersMax: number): number | undefined => {
-    const one = { endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, h2c: false, singleUse: false, workers: [] };
+    const one = { endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, scalerValue: 4, h2c: false, singleUse: false, workers: [] };
     const cluster = Cluster.decode(clusterOf(one).bytes);
     const { maxConnections = 0, maxRequests = 0 } = cluster.circuitBreakers!.thresholds[0]!;
     t.ok(maxConnections > maxRequests, 'one more gets a connection, by which it is refused at once: without one it would wait');

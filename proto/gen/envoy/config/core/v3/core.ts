@@ -15,7 +15,7 @@ import { UInt32Value } from "../../../../google/protobuf/wrappers.ts";
  * test/proto/envoy.test.ts compares it with the descriptors in an Envoy binary.
  */
 
-export const HealthStatus = { UNKNOWN: 0, HEALTHY: 1, UNHEALTHY: 2, DRAINING: 3 } as const;
+export const HealthStatus = { UNKNOWN: 0, HEALTHY: 1, UNHEALTHY: 2, DRAINING: 3, DEGRADED: 5 } as const;
 
 export type HealthStatus = typeof HealthStatus[keyof typeof HealthStatus];
 
@@ -24,6 +24,7 @@ export namespace HealthStatus {
   export type HEALTHY = typeof HealthStatus.HEALTHY;
   export type UNHEALTHY = typeof HealthStatus.UNHEALTHY;
   export type DRAINING = typeof HealthStatus.DRAINING;
+  export type DEGRADED = typeof HealthStatus.DEGRADED;
 }
 
 export const ApiVersion = { AUTO: 0, V2: 1, V3: 2 } as const;

@@ -1,0 +1,1 @@
+ALTER TABLE "endpoint_demand" ADD COLUMN "waiting_since" timestamp with time zone;
