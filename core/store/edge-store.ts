@@ -91,7 +91,8 @@ export class EdgeStore {
         EXISTS (SELECT FROM unnest(coalesce((SELECT g.ports FROM given_template g WHERE g.endpoint_id = e.id), t.ports)) port WHERE port LIKE '%/grpc') AS h2c,
         EXISTS (SELECT FROM worker c WHERE c.endpoint_id = e.id AND c.single_use AND (c.ended_at IS NULL OR c.version = e.version)) AS "singleUse",
         w.id, w.address, w.machine_id AS "machineId",
-        (w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready, (w.desired = 'DRAIN' OR w.state = 'DRAINING') AS draining,
+        (w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready,
+        (w.desired = 'DRAIN' OR w.state = 'DRAINING') AS draining,
         ${surplus(this.#sql)} AS surplus
       FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
         AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
