@@ -102,7 +102,11 @@ export class EdgeStore {
       const { endpointId } = row;
       const endpoint = found.get(endpointId) ?? { ...row, workers: [] };
       found.set(endpointId, endpoint);
-      if (id !== null) endpoint.workers.push({ id, ready: ready === true, draining: draining === true, surplus: over === true, ...wayTo({ address, machineId }) });
+      if (id === null) continue;
+      endpoint.workers.push({
+        id, ready: ready === true, draining: draining === true, surplus: over === true,
+        ...wayTo({ address, machineId }),
+      });
     }
     return [...found.values()];
   }
