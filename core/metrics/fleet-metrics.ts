@@ -20,8 +20,9 @@ export interface FleetMetricsOptions {
 }
 
 /** Sums of those endpoints that share a label. */
-interface Load extends Omit<EndpointLoad, 'id'> {
+interface Load extends Omit<EndpointLoad, 'id' | 'releaseHeld'> {
   workers: Record<string, number>;
+  releasesHeld: number;
 }
 
 /** Makes them. */
@@ -57,6 +58,9 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
     { '': load.oldestWaitMs / 1_000 }
   ), undefined);
   each('slipway_core_workers', 'Workers that have not ended.', (load) => load.workers, 'state');
+  each('slipway_core_releases_held', 'Releases whose workers do not start while an earlier version serves.', (load) => (
+    { '': load.releasesHeld }
+  ), undefined);
   const machines = (name: string, help: string, value: (counts: FleetCounts['machines']) => Record<string, number>): void => {
     metrics.gauge({ name, help, labels: ['state'] }, async (gauge) => {
       for (const [state, count] of Object.entries(value((await fleet()).counts.machines))) gauge.set({ state }, count);
@@ -94,13 +98,14 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
 /** Those without a place of their own are together; of their waits the longest counts. */
 function byLabel(endpoints: readonly EndpointLoad[], names: BoundedNames): Map<string, Load> {
   const loads = new Map<string, Load>();
-  for (const { id, queued, oldestWaitMs, inProgress, workers } of endpoints) {
+  for (const { id, queued, oldestWaitMs, inProgress, workers, releaseHeld } of endpoints) {
     const label = names.of(id);
-    const load = loads.get(label) ?? { queued: 0, oldestWaitMs: 0, inProgress: 0, workers: {} };
+    const load = loads.get(label) ?? { queued: 0, oldestWaitMs: 0, inProgress: 0, workers: {}, releasesHeld: 0 };
     loads.set(label, load);
     load.queued += queued;
     load.oldestWaitMs = Math.max(load.oldestWaitMs, oldestWaitMs);
     load.inProgress += inProgress;
+    load.releasesHeld += releaseHeld ? 1 : 0;
     for (const [state, count] of Object.entries(workers)) load.workers[state] = (load.workers[state] ?? 0) + count;
   }
   return loads;

@@ -22,6 +22,8 @@ export interface EndpointLoad {
   inProgress: number;
   /** Workers that have not ended, by state. */
   workers: Partial<Record<'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED', number>>;
+  /** Its released version does not start, and an earlier one serves (core/domain/rollout.ts). */
+  releaseHeld: boolean;
 }
 
 /** Machines that were seen in the last day, and the GPUs of those that are connected. */
@@ -72,7 +74,9 @@ export class MetricStore {
       )
       SELECT (
         SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'queued', greatest(t.queued, 0) + coalesce(d.waiting, 0), 'oldestWaitMs',
-          ${oldestWaitMs(this.#hot)}, 'inProgress', coalesce(d.in_flight, 0), 'workers', coalesce(w.states, '{}'))), '[]')
+          ${oldestWaitMs(this.#hot)}, 'inProgress', coalesce(d.in_flight, 0), 'workers', coalesce(w.states, '{}'),
+          'releaseHeld', EXISTS (SELECT FROM endpoint_rollout r
+            WHERE r.endpoint_id = e.id AND r.version = e.version AND r.state = 'HELD' AND r.good_version IS NOT NULL))), '[]')
         FROM endpoint e
         CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to
           FROM endpoint_tally WHERE endpoint_id = e.id) AS t

@@ -12,7 +12,7 @@ import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { OpenaiJob } from './openai-job.ts';
 import type { OpenaiJobOptions } from './openai-job.ts';
-import { readOpenaiRequest } from './openai-request.ts';
+import { readOpenaiRequest, refuseForm } from './openai-request.ts';
 
 /** Room for the wrapper around the body, so that the job's input keeps within the limit of core. */
 const WRAPPER_BYTES = 1_024;
@@ -37,6 +37,7 @@ async function prepare(
   parts: JobParts, request: FastifyRequest, reply: FastifyReply, live: LiveResponse,
 ): Promise<{ job: OpenaiJob; streaming: boolean }> {
   const path = (request.params as { '*': string })['*'];
+  if (request.method !== 'GET') refuseForm(request.sentContentType);
   const body = request.method === 'GET' ? undefined : bodyBytes(request.body);
   const { apiKey, accountId } = request.caller;
   const { input, streaming } = await parts.bodies.run(accountId, body?.length ?? 0, readOpenaiRequest(path, body));

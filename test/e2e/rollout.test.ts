@@ -11,11 +11,14 @@ import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { lbClient, lbEndpoint, LB_WORKER } from '../helpers/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/metrics.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(240_000);
-const system = await startSystem(t, { cores: 2, agentEnv: { SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2,NVIDIA A40:46068x8' } });
+const system = await startSystem(t, {
+  cores: 2, coreEnv: { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' }, agentEnv: { SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2,NVIDIA A40:46068x8' },
+});
 const { clients, key } = system;
 const sql = postgres(system.database.url, { max: 1 });
 t.teardown(() => sql.end());
@@ -40,6 +43,7 @@ const versions = async (endpointId: string): Promise<number[]> => (
 /** Two workers of this version, and no other. */
 const only = (id: string, version: number) => waitFor(`two of version ${version} alone`, async () => (
   String(await versions(id)) === `${version},${version}`), 60_000);
+const releasesHeld = async (endpoint: string): Promise<number> => valueOf(await readMetrics(system.metrics.core), 'slipway_core_releases_held', { endpoint });
 const close = (id: string) => updateEndpoint(id, { workersMin: 0, workersMax: 0 }, ['workers_min', 'workers_max']);
 
 /** Sends a request each half second until `during` is over and for some more; answers how each ended. */
@@ -90,11 +94,13 @@ for (const [what, release, mend] of BAD) {
         return told.problems.some(({ kind }) => kind === 'RELEASE_HELD') && told;
       });
       t.match(problems.find(({ kind }) => kind === 'RELEASE_HELD'), { broken: true, text });
+      await waitFor('the metric to count it', async () => await releasesHeld(id) === 1);
     }));
     await only(id, 0);
     allDone(t, await underLoad(runsync(id), async () => {
       await mend(id);
       await rollout(id, 'COMPLETE');
+      await waitFor('the metric to forget it', async () => await releasesHeld(id) === 0);
     }));
     await only(id, 2);
     await close(id);

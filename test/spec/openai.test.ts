@@ -129,3 +129,10 @@ t.test('a client that goes away cancels its job', async (t) => {
   await waitFor('the workers to be free', async () => (await jobs.health()).jobs.inProgress === 0);
   t.match(await client.chat.completions.create(chat('still here')), { object: 'chat.completion' });
 });
+
+t.test('files as a form: refused in a sentence, and nothing is stored', async (t) => {
+  const before = await rows.count();
+  const error = await failure(client.audio.transcriptions.create({ model: 'echo-1', file: new File(['RIFF'], 'a.wav') }));
+  t.match(error, { status: 400, message: /multipart\/form-data.*send a JSON object, with the file as base64 text/ });
+  t.equal(await rows.count(), before);
+});

@@ -1,7 +1,7 @@
 /** OpenAI requests as job inputs (docs/api.md#openai). */
 import t from 'tap';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { readOpenaiRequest } from '../../../facades/openai/openai-request.ts';
+import { readOpenaiRequest, refuseForm } from '../../../facades/openai/openai-request.ts';
 import { reasonOf } from '../reason-of.ts';
 
 const read = (path: string, body: Buffer | undefined) => workNow(readOpenaiRequest(path, body));
@@ -27,4 +27,9 @@ t.test('what is refused', async (t) => {
     t.equal(reasonOf(() => read(path, undefined)), 'NOT_FOUND', JSON.stringify(path));
   for (const body of ['', '[]', '{']) t.equal(reasonOf(() => read('v1/x', Buffer.from(body))), 'INVALID_REQUEST', body);
   t.equal(reasonOf(() => read('v1/x', Buffer.from(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`))), 'INVALID_INPUT');
+});
+
+t.test('forms are refused in a sentence that says what is taken', async (t) => {
+  t.throws(() => refuseForm('multipart/form-data; boundary=x'), { reason: 'INVALID_REQUEST', message: /send a JSON object, with the file as base64 text/ });
+  for (const type of ['application/json', 'text/plain', undefined]) t.doesNotThrow(() => refuseForm(type));
 });
