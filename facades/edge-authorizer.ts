@@ -41,6 +41,8 @@ export interface EdgeAuthorizerOptions {
   cores: readonly string[];
   facades: readonly string[];
   edgeKey: string;
+  /** After how long without a byte Envoy ends a request, in milliseconds. */
+  silenceMs: number;
   transport: Transport;
   clock: Clock;
   random: Random;
@@ -123,10 +125,18 @@ export class EdgeAuthorizer extends SingleRunService {
       const settings = JSON.parse(text) as AuthorizerSettings;
       const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, clock, { teller: this.#teller }) : undefined;
       this.#settings = text;
+      this.#warnOfShortSilence(settings);
       const gate = { access: this.#access, rateLimit };
       this.#authorizer = new Authorizer({ places: this.#places, gate, keys: this.#keys, settings, edgeKey, clock, logger });
       return;
     }
+  }
+
+  /** Logs a warning if facades let requests wait or run for as long as Envoy, which would end them first. */
+  #warnOfShortSilence({ holdMs, processingMs }: AuthorizerSettings): void {
+    const { silenceMs, logger } = this.#options;
+    if (Math.max(holdMs, processingMs) < silenceMs) return;
+    logger.warn({ holdMs, processingMs, silenceMs }, 'the edge ends requests before facades do: lower SLIPWAY_LB_HOLD_MS and SLIPWAY_LB_PROCESSING_MS there');
   }
 }
 

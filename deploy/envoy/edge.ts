@@ -14,6 +14,7 @@ import { EdgeFault } from './edge-fault.ts';
 import { checkFiles, readRunning, writeAuthority, writeCertificate, writeEdgeFiles, writeRunning } from './edge-files.ts';
 import { EnvoyProcess, findFault } from './envoy-process.ts';
 import { findEnvoy } from './find-envoy.ts';
+import { REQUEST_SILENCE_MS } from './limits.ts';
 import { hostPortText } from './message.ts';
 
 /** Characters by which an Envoy is told from others. */
@@ -97,7 +98,7 @@ export class Edge extends SingleRunService {
     const { clock, random, logger } = this.#seams;
     const reached = { cores: cores.map(hostPortText), facades: facades.map(hostPortText) };
     const socketFile = authorizerSocket(dataDir, epoch);
-    this.#authorizer = new EdgeAuthorizer({ ...reached, socketFile, edgeKey, transport, clock, random, logger });
+    this.#authorizer = new EdgeAuthorizer({ ...reached, socketFile, edgeKey, silenceMs: REQUEST_SILENCE_MS, transport, clock, random, logger });
     await this.#authorizer.start();
   }
 

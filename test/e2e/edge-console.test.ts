@@ -5,15 +5,17 @@ import t from 'tap';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 
 t.setTimeout(180_000);
 t.test('the console behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
-  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: { ...KEY, SLIPWAY_TRUSTED_PROXIES: '' } });
+  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: { ...KEY, SLIPWAY_TRUSTED_PROXIES: '', SLIPWAY_LB_HOLD_MS: '600000' } });
   const certificates = await makeCertificates(t);
   const behind = { SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address };
   const edge = await startEdge(t, { ...behind, ...KEY, ...certificates.env });
+  await waitFor('a warning that Envoy ends requests first', () => edge.log().includes('the edge ends requests before facades do'));
   const [host, port] = edge.addresses['public']!.split(':') as [string, string];
   const tls = { host, port: Number(port), ca: certificates.read('ca.pem'), servername: 'localhost' };
   const send = (method: string, path: string, headers: OutgoingHttpHeaders, body?: string): Promise<IncomingMessage & { text: string }> =>
