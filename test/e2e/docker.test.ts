@@ -43,7 +43,7 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
       (line) => lines.push(line), new AbortController().signal,
     );
     await t.rejects(prepare(name, undefined), { failure: 'NO_ACCESS', message: /gives no access to .*lab\/base:1.*registry credentials/ });
-    await t.rejects(prepare(name, { ...REGISTRY_USER, password: 'wrong' }), { failure: 'NO_ACCESS', message: /gives no access/ });
+    await t.rejects(prepare(name, { ...REGISTRY_USER, password: 'wrong' }), { failure: 'NO_ACCESS', message: /refused the registry credentials \(user / });
     await t.rejects(prepare(`${registry.address}/lab/none:1`, REGISTRY_USER), { failure: 'NOT_FOUND', message: /has no image .*lab\/none:1/ });
     t.ok((await prepare(name, REGISTRY_USER)).digests.includes(`${registry.address}/lab/base@${settled[0]!}`));
     t.ok(lines.includes(`pulling ${name}`));
