@@ -207,7 +207,7 @@ const VALUES = named<string>([
   ['volume that shrinks', 'mutation { updateNetworkVolume(input: { id: "{volume}", size: 4 }) { id } }'],
   ['credentials without a name', registry('name: "", username: "u", password: "p"')],
   ['credentials without a password', registry('name: "x", username: "u", password: ""')],
-  ['credentials with a password of 8,193 characters', registry(`name: "x", username: "u", password: "${'p'.repeat(8_193)}"`)],
+  ['credentials with a password of 16,385 characters', registry(`name: "x", username: "u", password: "${'p'.repeat(16_385)}"`)],
   ['pod without anything to run', pod('gpuTypeId: "NVIDIA L4"')],
   ['pod with an unknown GPU', pod('imageName: "x", gpuTypeId: "NVIDIA Nothing"')],
   ['pod with an unknown template', pod('imageName: "x", templateId: "none"')],

@@ -136,7 +136,7 @@ const AUTHS = [
   ...fields('POST', '/v1/containerregistryauth', { name: 'new', username: 'me', password: 'secret' }, [
     ['credentials without a name', { name: undefined }], ['credentials without a user', { username: undefined }],
     ['credentials with an empty password', { password: '' }], ['credentials with a password that is a number', { password: 12 }],
-    ['user of 1,025 characters', { username: 'u'.repeat(1_025) }], ['password of 8,193 characters', { password: 'p'.repeat(8_193) }],
+    ['user of 1,025 characters', { username: 'u'.repeat(1_025) }], ['password of 16,385 characters', { password: 'p'.repeat(16_385) }],
   ]),
 ];
 
