@@ -215,7 +215,7 @@ export class Places extends BaseService {
     else if (now - missedSinceMs >= LINK_TIMERS.rotationMissedMs) {
       // Said once.
       endpoint.missedSinceMs = Infinity;
-      this.#logger.warn({ endpointId, waiting: queue.waiting }, 'requests wait, and core has not told which workers the endpoint has');
+      this.#logger.warn({ endpointId, waiting: queue.waiting }, 'requests wait, and core has sent no backends of the endpoint');
     }
   }
 

@@ -81,7 +81,7 @@ export class SharedFolders {
     } catch (error) {
       if (this.#hasWarned) return;
       this.#hasWarned = true;
-      this.#logger.warn({ err: error, path }, 'files that another user left in a shared folder were not opened: some may be closed to workers');
+      this.#logger.warn({ err: error, path }, 'files that another user left in a shared folder were not opened: others may find some closed');
     }
   }
 

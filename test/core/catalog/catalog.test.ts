@@ -180,6 +180,7 @@ t.test('who may look', async (t) => {
   const core = await startReplicas(t);
   t.ok((await typesOf(core, await core.newKey(KeyScope.READ_ONLY))).length > 0);
   t.ok((await typesOf(core, core.rootKey)).length > 0);
+  t.ok((await typesOf(core, '')).length > 0, 'without a key');
   t.match(await reasonOf(typesOf(core, core.agentKey)), /^UNAUTHORIZED/);
-  t.match(await reasonOf(typesOf(core, '')), /^UNAUTHORIZED/);
+  t.match(await reasonOf(typesOf(core, 'rpa_unknown')), /^UNAUTHORIZED/);
 });

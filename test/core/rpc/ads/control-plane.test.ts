@@ -167,7 +167,7 @@ t.test('an edge without the key is told nothing; one with it nothing before core
   const edge = open(EDGE_KEY);
   edge.send({ node: { id: 'edge-1', cluster: '', metadata: {} }, typeUrl: CLUSTER_TYPE, initialResourceVersions: { [`ep-${endpointId}`]: 'of before' } });
   await waitFor('the read to be held up', async () => (await core.sql`SELECT FROM pg_stat_activity WHERE datname = current_database()
-    AND wait_event_type = 'Lock' AND query LIKE '%FROM endpoint e JOIN template%'`).length > 0);
+    AND wait_event_type = 'Lock' AND query LIKE '%AS "singleUse"%'`).length > 0);
   await lock`ROLLBACK`;
   lock.release();
   const [first] = await waitFor('clusters', () => (edge.answers.length > 0 ? edge.answers : undefined));
