@@ -19,8 +19,8 @@ const TRUE = Buffer.from('true');
 /** Refuses a form, which OpenAI's libraries send for files: a job's input is JSON. Throws CoreError. */
 export function refuseForm(contentType: string | undefined): void {
   if (!contentType?.toLowerCase().startsWith('multipart/form-data')) return;
-  throw new CoreError('INVALID_REQUEST', 'Forms (multipart/form-data) are not taken here: send a JSON object, with the file as base64 text in a member that the '
-    + 'worker reads. A load-balancing endpoint takes the form as it is.');
+  throw new CoreError('INVALID_REQUEST', 'Forms (multipart/form-data) are not taken here: send a JSON object, with the file as base64 text in a member '
+    + 'that the worker reads. A load-balancing endpoint takes the form as it is.');
 }
 
 /** Reads a request. `path` is what follows /openai; `body` is undefined for GET. Throws CoreError. */
