@@ -5,7 +5,7 @@ import { EnvReader } from './runtime/env.ts';
 import type { PrivateRegistries } from './runtime/private-registries.ts';
 import { otlpEndpointFault } from './runtime/tracing.ts';
 
-/** Every variable is listed in docs/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
+/** Every variable is listed in docs/operate/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
 export interface CoreConfig {
   /** postgres:// URL. A secret: it holds a password. */
   databaseUrl: string;

@@ -21,9 +21,9 @@ export interface FacadeConfig {
   httpHost: string;
   /** 0: any free port. */
   httpPort: number;
-  /** Which shape /stream answers with (docs/api.md#stream). */
+  /** Which shape /stream answers with (docs/reference/api.md#stream). */
   streamShape: StreamShapeSetting;
-  /** Requests per 10 s that every running worker adds to the dynamic limit of docs/api.md#rate-limits. Default 100. */
+  /** Requests per 10 s that every running worker adds to the dynamic limit of docs/reference/api.md#rate-limits. Default 100. */
   requestsPerWorker: number;
   /** Requests at a time that every running worker adds. Default 20. */
   concurrencyPerWorker: number;
@@ -42,7 +42,7 @@ export interface FacadeConfig {
    * each 32 kB. Then its connection is closed.
    */
   answerIdleMs: number;
-  /** Cancel the job when the client of an /openai request goes away (docs/api.md#openai). */
+  /** Cancel the job when the client of an /openai request goes away (docs/reference/api.md#openai). */
   openaiCancelOnDisconnect: boolean;
   /**
    * DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send the DELETE alone. Default false: it is

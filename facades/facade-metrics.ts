@@ -1,4 +1,4 @@
-/** The metrics of a facade. docs/metrics.md has each. */
+/** The metrics of a facade. docs/reference/metrics.md has each. */
 import type { FastifyInstance } from 'fastify';
 import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
 import type { Clock } from '../core/runtime/clock.ts';

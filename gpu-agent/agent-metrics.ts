@@ -1,4 +1,4 @@
-/** The metrics of an agent. docs/metrics.md has each. */
+/** The metrics of an agent. docs/reference/metrics.md has each. */
 import type { FastifyInstance } from 'fastify';
 import { budgetMetrics } from '../core/runtime/budget-metrics.ts';
 import type { BudgetFill } from '../core/runtime/budget-metrics.ts';

@@ -1,4 +1,4 @@
-/** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of docs/api.md#rate-limits grows with them. */
+/** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of docs/reference/api.md#rate-limits grows with them. */
 import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';

@@ -32,7 +32,7 @@ const CAPACITY_MAX = 10_000;
 const INIT_TIMEOUT_SECONDS = 420;
 /** Longest execution time that is believed, in milliseconds. */
 const EXECUTION_MS_MAX = 30 * 86_400_000;
-/** Where a network volume appears in a worker (docs/management.md#network-volumes). */
+/** Where a network volume appears in a worker (docs/reference/management.md#network-volumes). */
 const WORKER_VOLUME_PATH = '/runpod-volume';
 
 /** Opens the secrets of a registry auth; undefined when they do not open. */

@@ -7,7 +7,7 @@ import type { DesiredPodRow, PodFacts, PodSpecRow } from '../store/pod-report-st
 import { ADDRESS_FORM, credentialsOf, reasonOf } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
 
-/** Where a network volume appears in a pod that names no place (docs/management.md#network-volumes). */
+/** Where a network volume appears in a pod that names no place (docs/reference/management.md#network-volumes). */
 const POD_VOLUME_PATH = '/workspace';
 /** Ports of one pod that are kept (agent_service.proto). */
 const HTTP_PORTS_MAX = 20;

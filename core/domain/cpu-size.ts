@@ -1,4 +1,4 @@
-/** Sizes of workers and pods without a GPU, by the public API's instance ids: flavour, processors, GB (docs/management.md#cpu-sizes). */
+/** Sizes of workers and pods without a GPU, by the public API's instance ids: flavour, processors, GB (docs/reference/management.md#cpu-sizes). */
 import { invalid } from './fields.ts';
 
 /** What a size takes of a machine. */

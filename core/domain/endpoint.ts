@@ -48,7 +48,9 @@ export interface Endpoint extends EndpointSettings {
   createdAt: Date;
 }
 
-/** The settings with their rules (docs/management.md#endpoints). The public documents get defaults and bounds from here, see core/publish-settings.ts. */
+/**
+ * The settings with their rules (docs/reference/management.md#endpoints). The public documents get defaults and bounds from here, see core/publish-settings.ts.
+ */
 export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: SettingRule<EndpointSettings[Field]> } = {
   name: { inPlace: true },
   templateId: {},
@@ -143,7 +145,7 @@ export function replacesWorkers(before: EndpointSettings, after: EndpointSetting
   return fields.some((field) => !ENDPOINT_SETTINGS[field]?.inPlace && field in after && canonical(before[field]) !== canonical(after[field]));
 }
 
-/** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (docs/management.md#endpoints). */
+/** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (docs/reference/management.md#endpoints). */
 export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'workersMax'>): void {
   if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
   throw new DomainError('WORKERS_NOT_ZERO', 'workers_min and workers_max must both be 0 before an endpoint is deleted (they are '

@@ -1,7 +1,7 @@
 /** Fields that the settings of several resources have: what is checked of each, the refusal of one, and their names in the contract. */
 import { DomainError } from './errors.ts';
 
-/** Longest name in characters (docs/management.md#endpoints). */
+/** Longest name in characters (docs/reference/management.md#endpoints). */
 export const NAME_LENGTH_MAX = 191;
 /** Most variables of an environment, and the longest name and value in characters. */
 const ENV_SIZE_MAX = 1_000;
@@ -94,7 +94,7 @@ export interface SettingRule<Value> {
   max?: number;
   /** A pod's template or an endpoint's type may give it: the default counts only where none does, so that no client may fill it in. */
   conditional?: true;
-  /** It can change without replacing workers (docs/management.md#endpoints); a change of any other raises the version. */
+  /** It can change without replacing workers (docs/reference/management.md#endpoints); a change of any other raises the version. */
   inPlace?: true;
 }
 

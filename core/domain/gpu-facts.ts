@@ -1,4 +1,4 @@
-/** What is known about GPU types besides their names (docs/management.md#gpu-types): memory, maker, a short name. */
+/** What is known about GPU types besides their names (docs/reference/management.md#gpu-types): memory, maker, a short name. */
 import { GPU_TYPES, sameCard } from './gpu-pools.ts';
 
 /** Memory in GB by type name. What is not listed is not known. */

@@ -1,4 +1,4 @@
-/** GPU pools and type names of the public API (docs/management.md#gpu-types), and what a list of them accepts. */
+/** GPU pools and type names of the public API (docs/reference/management.md#gpu-types), and what a list of them accepts. */
 import { DomainError } from './errors.ts';
 import { checkTexts } from './fields.ts';
 

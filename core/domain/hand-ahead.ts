@@ -1,6 +1,6 @@
 /**
- * How many jobs a worker gets beyond those it asked for (docs/worker-protocol.md#short-jobs). The Python SDK sleeps a second whenever it is full, so it
- * runs one short job a second; a list it runs through without that sleep, but cannot give back. Our own SDK does not sleep: its agent keeps what is
+ * How many jobs a worker gets beyond those it asked for (docs/reference/worker-protocol.md#short-jobs). The Python SDK sleeps a second whenever it is full, so
+ * it runs one short job a second; a list it runs through without that sleep, but cannot give back. Our own SDK does not sleep: its agent keeps what is
  * ahead, so that the worker never waits for core, and core claims many at a time. Pure.
  */
 

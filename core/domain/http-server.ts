@@ -1,4 +1,4 @@
-/** Where a worker of a load-balancing endpoint serves HTTP, and where it tells its health (docs/api.md#load-balancing). */
+/** Where a worker of a load-balancing endpoint serves HTTP, and where it tells its health (docs/reference/api.md#load-balancing). */
 import { invalid } from './fields.ts';
 
 /** Settings of a worker's HTTP server. */

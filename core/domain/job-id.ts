@@ -1,4 +1,4 @@
-/** Identifiers of jobs (docs/api.md#identifiers). The prefix tells how the job was submitted. */
+/** Identifiers of jobs (docs/reference/api.md#identifiers). The prefix tells how the job was submitted. */
 import { DomainError } from './errors.ts';
 import type { SubmitKind } from './retention.ts';
 

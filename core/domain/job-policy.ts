@@ -1,4 +1,4 @@
-/** The execution policy of a job: bounds, defaults, and the texts of refusals (docs/api.md#policy). */
+/** The execution policy of a job: bounds, defaults, and the texts of refusals (docs/reference/api.md#policy). */
 import { DomainError } from './errors.ts';
 
 const DAY_MS = 86_400_000;
@@ -37,7 +37,7 @@ export function resolvePolicy(request: PolicyRequest, endpointExecutionTimeoutMs
   };
 }
 
-/** The remaining life that a reader may set, in milliseconds: any positive whole number (docs/api.md#status), at most 7 days. */
+/** The remaining life that a reader may set, in milliseconds: any positive whole number (docs/reference/api.md#status), at most 7 days. */
 export function checkRemainingLife(ttlMs: number): void {
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > TTL_MS_MAX) {
     throw new DomainError('INVALID_REQUEST', `ttl is ${ttlMs}, but must be a whole number of milliseconds from 1 to ${TTL_MS_MAX}`);

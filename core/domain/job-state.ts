@@ -1,4 +1,6 @@
-/** The states of a job and the only moves between them (docs/api.md#states). Code, tests and documents read this table; the database refuses the rest. */
+/**
+ * The states of a job and the only moves between them (docs/reference/api.md#states). Code, tests and documents read this table; the database refuses the rest.
+ */
 
 export const JOB_STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
 
@@ -63,5 +65,5 @@ export function canCancel(state: JobState): boolean {
   return nextState(state, 'cancel') !== undefined;
 }
 
-/** Final states that call the job's webhook (docs/api.md#webhooks: not a cancelled one, its owner knows). */
+/** Final states that call the job's webhook (docs/reference/api.md#webhooks: not a cancelled one, its owner knows). */
 export const ANNOUNCED_STATES: readonly JobState[] = ['COMPLETED', 'FAILED', 'TIMED_OUT'];

@@ -35,7 +35,7 @@ export interface Job {
   /** Milliseconds since 1970 by the database clock. */
   submittedAtMs: number;
   finishedAtMs: number | undefined;
-  /** Whole milliseconds from submission to the start of the latest attempt (docs/api.md#job-record). Undefined before the first. */
+  /** Whole milliseconds from submission to the start of the latest attempt (docs/reference/api.md#job-record). Undefined before the first. */
   delayMs: number | undefined;
   /** Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never started. */
   executionMs: number | undefined;

@@ -62,7 +62,7 @@ export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & { compu
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 
-/** The settings with their rules (docs/management.md#pods). Without a default what neither the request nor a template gives is 0 or empty. */
+/** The settings with their rules (docs/reference/management.md#pods). Without a default what neither the request nor a template gives is 0 or empty. */
 export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<PodSettings[Field]> } = {
   name: { default: POD_DEFAULTS.name },
   templateId: {},
@@ -88,7 +88,7 @@ export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<
   interruptible: { default: false },
 };
 
-/** Public API clients look for this sentence (docs/management.md#graphql-operations). */
+/** Public API clients look for this sentence (docs/reference/management.md#graphql-operations). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
 /** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. `reported`: see checkEndpoint. */

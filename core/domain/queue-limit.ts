@@ -1,4 +1,4 @@
-/** When a queue is too long to accept more (docs/api.md#queue-length). */
+/** When a queue is too long to accept more (docs/reference/api.md#queue-length). */
 
 /** A queue of up to this many jobs is never too long. */
 export const QUEUE_LENGTH_FREE = 50;

@@ -93,7 +93,9 @@ export function isIdle(worker: WorkerSample, settings: ScaleSettings): boolean {
   return worker.state === 'READY' && worker.held === 0 && worker.idleMs >= settings.idleTimeoutSeconds * 1_000;
 }
 
-/** From zero the first job starts one worker; then one more each scalerValue seconds while the oldest has waited longer (docs/management.md#scaling). */
+/**
+ * From zero the first job starts one worker; then one more each scalerValue seconds while the oldest has waited longer (docs/reference/management.md#scaling).
+ */
 export const queueDelayScaler: Scaler = (sample, settings) => {
   const present = runningWorkers(sample).filter((worker) => worker.version === settings.version);
   const busy = present.filter((worker) => worker.held > 0).length;
@@ -106,7 +108,7 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
   return { workers: present.length + 1, reason: `a job has waited longer than ${settings.scalerValue} s` };
 };
 
-/** ceil((queued + running) / scalerValue) (docs/management.md#scaling). For load-balancing endpoints requests stand where jobs do. */
+/** ceil((queued + running) / scalerValue) (docs/reference/management.md#scaling). For load-balancing endpoints requests stand where jobs do. */
 export const requestCountScaler: Scaler = (sample, settings) => {
   const jobs = sample.queued + sample.running;
   const workers = Math.ceil(jobs / settings.scalerValue);

@@ -37,7 +37,7 @@ export interface Template extends TemplateSettings {
 /** Sizes of disks in GB, which templates and pods have. */
 export const DISK_RULE = { min: 0, max: 65_536 };
 
-/** The settings with their rules (docs/management.md#templates). Without a default what is not given is 0 or empty. */
+/** The settings with their rules (docs/reference/management.md#templates). Without a default what is not given is 0 or empty. */
 export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: SettingRule<TemplateSettings[Field]> } = {
   name: { inPlace: true },
   imageName: {},
@@ -102,7 +102,7 @@ export function checkProgram(program: Program): void {
   }
 }
 
-/** Whether going from one set of settings to another needs new workers (docs/management.md#templates). */
+/** Whether going from one set of settings to another needs new workers (docs/reference/management.md#templates). */
 export function templateReplacesWorkers(before: TemplateSettings, after: TemplateSettings): boolean {
   const fields = (Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[]).filter((field) => !TEMPLATE_SETTINGS[field].inPlace);
   return fields.some((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field])));

@@ -18,7 +18,7 @@ export interface NetworkVolume extends VolumeSettings {
   createdAt: Date;
 }
 
-/** The settings with their rules (docs/management.md#network-volumes). */
+/** The settings with their rules (docs/reference/management.md#network-volumes). */
 export const VOLUME_SETTINGS: { readonly [Field in keyof VolumeSettings]: SettingRule<VolumeSettings[Field]> } = {
   name: {},
   sizeGb: { min: 0, max: 4_000 },

@@ -25,7 +25,7 @@ export interface WebhookCall {
   owner: string;
 }
 
-/** Longest try in milliseconds (docs/api.md#webhooks). */
+/** Longest try in milliseconds (docs/reference/api.md#webhooks). */
 export const TRY_MS_MAX = 30_000;
 /** Bytes of an answer that are read and thrown away before the connection is closed. */
 const ANSWER_BYTES_MAX = 65_536;

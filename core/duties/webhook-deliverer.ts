@@ -1,6 +1,6 @@
 /**
- * Makes the webhook calls that outcomes have ordered: three tries, 10 s apart (docs/api.md#webhooks). A call is taken by pushing its due instant away, so
- * that another replica makes it when this one dies. A call may be made twice; it is never forgotten.
+ * Makes the webhook calls that outcomes have ordered: three tries, 10 s apart (docs/reference/api.md#webhooks). A call is taken by pushing its due instant
+ * away, so that another replica makes it when this one dies. A call may be made twice; it is never forgotten.
  */
 import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { mayCallPrivate } from '../domain/webhook-url.ts';
@@ -38,7 +38,7 @@ export interface WebhookDelivererOptions {
   logger: Logger;
 }
 
-/** Tries of a call, and the pause between them in milliseconds (docs/api.md#webhooks). */
+/** Tries of a call, and the pause between them in milliseconds (docs/reference/api.md#webhooks). */
 export const TRIES_MAX = 3;
 const PAUSE_MS = 10_000;
 /** A replica that takes a call has this many milliseconds before another takes it. */
@@ -259,7 +259,7 @@ export class WebhookDeliverer extends LoopService {
   }
 }
 
-/** Which call it is, in the log; its receiver finds `webhookId` in a header (docs/api.md#webhooks). */
+/** Which call it is, in the log; its receiver finds `webhookId` in a header (docs/reference/api.md#webhooks). */
 function webhookOf({ endpointId, jobId, id }: Delivery) {
   return { endpointId, jobId, webhookId: `${jobId}.${id}` };
 }

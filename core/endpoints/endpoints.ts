@@ -48,8 +48,8 @@ export async function restartEndpoint(
 }
 
 /**
- * Deletes an endpoint with its workers and its jobs (docs/management.md#endpoints). WORKERS_NOT_ZERO: workers_min or workers_max is not 0. Jobs that run are
- * stopped with their workers. `stopWorkers`: whatever these are.
+ * Deletes an endpoint with its workers and its jobs (docs/reference/management.md#endpoints). WORKERS_NOT_ZERO: workers_min or workers_max is not 0. Jobs that
+ * run are stopped with their workers. `stopWorkers`: whatever these are.
  */
 export async function deleteEndpoint(context: EndpointContext, actor: Actor, id: string, stopWorkers: boolean): Promise<void> {
   const { endpoints, deleteJobs, onChanged, onDesired } = context;

@@ -77,7 +77,7 @@ export interface ChunkPage {
   error: string | undefined;
 }
 
-/** Jobs and workers of an endpoint (docs/api.md#health). */
+/** Jobs and workers of an endpoint (docs/reference/api.md#health). */
 export interface EndpointHealth {
   jobs: { completed: number; failed: number; inProgress: number; inQueue: number; retried: number };
   workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number; standby: number };

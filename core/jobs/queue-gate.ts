@@ -1,4 +1,4 @@
-/** Refuses submissions to a queue that is too long (docs/api.md#queue-length), and of an account whose quota of queued jobs is used up. */
+/** Refuses submissions to a queue that is too long (docs/reference/api.md#queue-length), and of an account whose quota of queued jobs is used up. */
 import type { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { queueLengthMax } from '../domain/queue-limit.ts';

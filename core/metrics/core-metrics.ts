@@ -1,4 +1,4 @@
-/** The metrics of a replica: what it does itself, and at each reading what there is in all. docs/metrics.md has each. */
+/** The metrics of a replica: what it does itself, and at each reading what there is in all. docs/reference/metrics.md has each. */
 import { status as Code } from '@grpc/grpc-js';
 import type { ScaleLimitName } from '../domain/scale-target.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';

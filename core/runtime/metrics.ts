@@ -6,7 +6,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 /** What a metric is called and says. */
 interface Described<Label extends string> {
-  /** Begins with `slipway_`; base units; a counter ends with `_total`. docs/metrics.md has each. */
+  /** Begins with `slipway_`; base units; a counter ends with `_total`. docs/reference/metrics.md has each. */
   name: string;
   help: string;
   labels?: readonly Label[];

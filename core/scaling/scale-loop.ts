@@ -29,7 +29,7 @@ import { TurnQueue } from './turn-queue.ts';
 import { TurnWatch } from './turn-watch.ts';
 import type { TurnMeter } from './turn-watch.ts';
 
-/** Pause between two passes in milliseconds (docs/management.md#scaling). */
+/** Pause between two passes in milliseconds (docs/reference/management.md#scaling). */
 const PERIOD_MS = 1_000;
 const NO_IDS: ReadonlySet<string> = new Set();
 /**

@@ -41,7 +41,7 @@ function cut(sql: Sql) {
 }
 
 /**
- * The webhook's body is the status record with input and webhook (docs/api.md#webhooks). Input and output are copied byte for byte, here, where they
+ * The webhook's body is the status record with input and webhook (docs/reference/api.md#webhooks). Input and output are copied byte for byte, here, where they
  * are; the webhook, which is sealed, is put in when the call is made. None once the endpoint is gone: the secret that signs them went with it.
  */
 function webhooks(sql: Sql) {

@@ -245,7 +245,10 @@ export class WorkerStore {
     return endedWorkers(this.#database, selection, endpointIds);
   }
 
-  /** Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of docs/api.md#rate-limits grows with them. */
+  /**
+   * Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of docs/reference/api.md#rate-limits grows with
+   * them.
+   */
   async countStarted(endpointIds: readonly string[]): Promise<number[]> {
     const rows = await this.#database.sql<{ endpoint_id: string; started: number }[]>`
       SELECT endpoint_id, count(*)::int AS started FROM worker

@@ -20,7 +20,7 @@ export interface ClientCertificates {
   uriPrefix: string;
 }
 
-/** Everything that an operator can choose. Every variable is listed in docs/operations.md. */
+/** Everything that an operator can choose. Every variable is listed in docs/operate/operations.md. */
 export interface EdgeConfig {
   /** Name of this edge, for the log of core. */
   name: string;

@@ -1,4 +1,4 @@
-/** What Envoy answers by itself, in the shapes of the surfaces (docs/api.md#errors): every error is JSON with a word for programs. */
+/** What Envoy answers by itself, in the shapes of the surfaces (docs/reference/api.md#errors): every error is JSON with a word for programs. */
 import { HEADERS_TOO_LARGE } from '../../proto/wire/limits.ts';
 import { ON_DIRECT_WAY } from './direct-way.ts';
 import type { Message } from './message.ts';

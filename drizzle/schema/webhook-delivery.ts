@@ -11,8 +11,8 @@ export const webhookDelivery = pgTable('webhook_delivery', {
   /** The job's sealed webhook. Null: `url` has it. */
   urlSealed: bytes('url_sealed'),
   /**
-   * The job record as it was when it became final, with input (docs/api.md#webhooks); kept here, because the job may expire first. The webhook is added
-   * when it is sent, unless `url` has it in the clear.
+   * The job record as it was when it became final, with input (docs/reference/api.md#webhooks); kept here, because the job may expire first. The webhook is
+   * added when it is sent, unless `url` has it in the clear.
    */
   body: bytes('body').notNull(),
   /** Tries that ended without success, 0 to 3. */

@@ -1,4 +1,4 @@
-/** What clients of load-balancing endpoints get when it is not the worker that answers (docs/api.md#load-balancing). */
+/** What clients of load-balancing endpoints get when it is not the worker that answers (docs/reference/api.md#load-balancing). */
 import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';

@@ -29,7 +29,7 @@ export interface WaitBounds {
   strictMs: number;
 }
 
-/** As documented (docs/api.md#load-balancing). */
+/** As documented (docs/reference/api.md#load-balancing). */
 export const WAIT_BOUNDS: WaitBounds = { endpointMax: 1_000, accountMax: 2_000, allMax: 10_000, strictMs: 300_000 };
 
 /** Whose request it is. */

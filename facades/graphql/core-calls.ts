@@ -92,7 +92,7 @@ export function once<Value>(context: GraphqlContext, name: string, read: () => P
   return reading;
 }
 
-/** A failed call as the client sees it (docs/management.md#graphql). */
+/** A failed call as the client sees it (docs/reference/management.md#graphql). */
 export function toGraphqlError(error: unknown, names: FieldNames = GRAPHQL_NAMES): GraphQLError {
   if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
   const known = publicError(fromGrpcError(thrown(error)));

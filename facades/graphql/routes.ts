@@ -1,4 +1,4 @@
-/** POST /graphql (docs/management.md#graphql): key from the query or the header, the document bounded, errors as clients expect them. */
+/** POST /graphql (docs/reference/management.md#graphql): key from the query or the header, the document bounded, errors as clients expect them. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -94,7 +94,7 @@ function textOf(asked: GraphqlRequest): string {
 }
 
 /**
- * A missing permission is the request's failure (docs/api.md#keys: 401), and so are variables that do not fit the document (400): nothing ran.
+ * A missing permission is the request's failure (docs/reference/api.md#keys: 401), and so are variables that do not fit the document (400): nothing ran.
  * All others belong to their field. No `errors` on success.
  */
 function answerOf(result: ExecutionResult, requestId: string, logger: Logger): Answer {

@@ -49,7 +49,7 @@ export function readingKey({ keys }: Pick<JobParts, 'keys'>, request: FastifyReq
   return keys.access({ apiKey: request.caller.apiKey, endpointId: endpointIdOf(request), write: false, api: Api.JOBS });
 }
 
-/** Sends a JSON text as it is. Success is always 200: two clients take nothing else (docs/api.md#clients). */
+/** Sends a JSON text as it is. Success is always 200: two clients take nothing else (docs/reference/api.md#clients). */
 export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(json);
 }

@@ -1,4 +1,4 @@
-/** Turns an OpenAI request into the job input that OpenAI-speaking workers expect (docs/api.md#openai). */
+/** Turns an OpenAI request into the job input that OpenAI-speaking workers expect (docs/reference/api.md#openai). */
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { INPUT_DEPTH_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';

@@ -1,4 +1,4 @@
-/** The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job (docs/api.md#openai). */
+/** The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job (docs/reference/api.md#openai). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { queueGate } from '../plugins/authenticate.ts';

@@ -1,4 +1,4 @@
-/** Turns streamed chunks into the text of an OpenAI event stream (docs/api.md#openai). */
+/** Turns streamed chunks into the text of an OpenAI event stream (docs/reference/api.md#openai). */
 import { kindAt, skipSpace } from '../../core/runtime/json-bytes.ts';
 import { itemEnds } from '../../core/runtime/json-items.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';

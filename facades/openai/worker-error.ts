@@ -1,6 +1,6 @@
 /**
  * What an OpenAI client gets to see of a job that did not complete. Workers report errors in several shapes; when one of them holds an
- * OpenAI-style object with an HTTP code, that code is the answer's (docs/api.md#openai).
+ * OpenAI-style object with an HTTP code, that code is the answer's (docs/reference/api.md#openai).
  */
 import { kindAt } from '../../core/runtime/json-bytes.ts';
 import { scanJson } from '../../core/runtime/json-scan.ts';

@@ -28,7 +28,7 @@ export interface GateRule {
   bodyBytesMax: number;
 }
 
-/** Ids of endpoints and jobs: nothing else ever reaches core. docs/api.md#identifiers. */
+/** Ids of endpoints and jobs: nothing else ever reaches core. docs/reference/api.md#identifiers. */
 const ID_FORM = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** It can be the id of an endpoint or a job. */
@@ -169,7 +169,7 @@ export function noKey(): CoreError {
   return new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
 }
 
-/** docs/api.md#load-balancing. */
+/** docs/reference/api.md#load-balancing. */
 function notForBalanced(): CoreError {
   return new CoreError('WRONG_ENDPOINT_TYPE', 'not allowed for QB API: this is a load-balancing endpoint, which has no queue. Send requests to the paths '
     + 'of its workers, /v2/{endpoint_id}/{path}.');

@@ -1,4 +1,4 @@
-/** Finds the API key in a request (docs/api.md#keys): with or without `Bearer`, or as a query parameter. */
+/** Finds the API key in a request (docs/reference/api.md#keys): with or without `Bearer`, or as a query parameter. */
 
 /** A key that could not be one is refused without asking core. Control characters would also break the metadata that carries it. */
 const KEY_FORM = /^[\x21-\x7e]{1,512}$/;
@@ -10,7 +10,7 @@ export function keyOfQueueRequest(authorization: string | undefined, queryKey: u
   return typeof key === 'string' && KEY_FORM.test(key) ? key : undefined;
 }
 
-/** The key of a REST request: bearer form only (docs/api.md#keys). */
+/** The key of a REST request: bearer form only (docs/reference/api.md#keys). */
 export function keyOfRestRequest(authorization: string | undefined): string | undefined {
   if (authorization === undefined || !BEARER.test(authorization)) return undefined;
   const key = authorization.replace(BEARER, '').trim();

@@ -12,16 +12,16 @@ import { REST_NAMES, REST_V2_NAMES, withPublicNames } from './public-names.ts';
 /** Body of an error on one surface. */
 export type ErrorShape = (error: PublicError) => object;
 
-/** Queue routes (docs/api.md#errors). No numeric `status`: the asyncio client would take it for a job state. */
+/** Queue routes (docs/reference/api.md#errors). No numeric `status`: the asyncio client would take it for a job state. */
 export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: text, code });
 
-/** REST routes (docs/management.md#errors-of-rest). */
+/** REST routes (docs/reference/management.md#errors-of-rest). */
 export const restErrorShape: ErrorShape = ({ text, status, code }) => {
   const message = withPublicNames(text, REST_NAMES);
   return { message, error: message, status, code };
 };
 
-/** OpenAI routes (docs/api.md#openai). */
+/** OpenAI routes (docs/reference/api.md#openai). */
 export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({
   error: { message: text, type: openaiErrorType(status), param: null, code },
 });

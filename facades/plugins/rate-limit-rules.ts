@@ -1,4 +1,4 @@
-/** The limits of docs/api.md#rate-limits as a table, and the decision over them. Nothing here counts or answers. */
+/** The limits of docs/reference/api.md#rate-limits as a table, and the decision over them. Nothing here counts or answers. */
 
 import { LB_REQUESTS_AT_ONCE } from '../../proto/wire/limits.ts';
 
@@ -14,7 +14,7 @@ export interface RateRule {
   concurrency: number | undefined;
 }
 
-/** docs/api.md#rate-limits; nobody published those of retry and health. */
+/** docs/reference/api.md#rate-limits; nobody published those of retry and health. */
 export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   runsync: { rate: 2_000, concurrency: 400 },
   run: { rate: 1_000, concurrency: 200 },
@@ -59,7 +59,7 @@ export interface RateSample {
 /** Yes, or no with the reason and the seconds to wait. */
 export type RateDecision = { allowed: true } | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
 
-/** The higher of the base and what the running workers allow (docs/api.md#rate-limits). */
+/** The higher of the base and what the running workers allow (docs/reference/api.md#rate-limits). */
 export function effectiveLimit(base: number, workersRunning: number, perWorker: number): number {
   return Math.max(base, workersRunning * perWorker);
 }

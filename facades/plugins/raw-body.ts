@@ -1,6 +1,6 @@
 /**
  * Reads request bodies as raw bytes whatever their content type says: clients label JSON as forms and send JSON content types
- * without a body (docs/api.md#clients). A faulty body is handed to the route as an error instead of being thrown here, because Fastify
+ * without a body (docs/reference/api.md#clients). A faulty body is handed to the route as an error instead of being thrown here, because Fastify
  * would then close the connection under a client that is still sending, which never sees the answer.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';

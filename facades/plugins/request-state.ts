@@ -9,7 +9,7 @@ export interface Caller {
   apiKey: string;
   /** Owner of the key. */
   accountId: string;
-  /** Running workers of the endpoint, for the dynamic limit of docs/api.md#rate-limits. */
+  /** Running workers of the endpoint, for the dynamic limit of docs/reference/api.md#rate-limits. */
   workersRunning: number;
   /** Most requests of the account to the job API in 10 s; undefined: no limit. */
   requestQuota?: number | undefined;

@@ -1,4 +1,4 @@
-/** POST /cancel/{job_id}: cancels a queued or running job; a final one is answered with the state it has (docs/api.md#cancel-retry-purge). */
+/** POST /cancel/{job_id}: cancels a queued or running job; a final one is answered with the state it has (docs/reference/api.md#cancel-retry-purge). */
 import { presentReceipt, publicStatus } from './present-job.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';

@@ -1,4 +1,4 @@
-/** GET /explain and /explain/{job_id}: why (docs/api.md#explain). */
+/** GET /explain and /explain/{job_id}: why (docs/reference/api.md#explain). */
 import { CoreError } from '../../proto/wire/reason.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';

@@ -1,4 +1,4 @@
-/** GET /health (docs/api.md#health): counts of jobs, the six counts of workers of the live service, frozen ones if any, and why there are none. */
+/** GET /health (docs/reference/api.md#health): counts of jobs, the six counts of workers of the live service, frozen ones if any, and why there are none. */
 import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';

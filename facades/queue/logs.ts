@@ -1,5 +1,5 @@
 /**
- * GET /logs/{job_id}: what workers wrote while they ran a job's attempts (docs/api.md#logs), as a page, or live as server-sent events for
+ * GET /logs/{job_id}: what workers wrote while they ran a job's attempts (docs/reference/api.md#logs), as a page, or live as server-sent events for
  * `Accept: text/event-stream`. Events look like those of a worker's log; the id of each is the place behind it: `<attempt>-<offset>`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';

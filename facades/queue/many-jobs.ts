@@ -1,4 +1,4 @@
-/** POST /jobs/cancel and /jobs/retry: the same as /cancel and /retry for all jobs that a filter finds, some at a time (docs/api.md#many-jobs). */
+/** POST /jobs/cancel and /jobs/retry: the same as /cancel and /retry for all jobs that a filter finds, some at a time (docs/reference/api.md#many-jobs). */
 import type { CancelJobsResponse, RetryJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';

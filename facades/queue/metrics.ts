@@ -1,4 +1,4 @@
-/** GET /metrics: the endpoint's own metrics, for Prometheus with an API key (docs/metrics.md#an-endpoint). */
+/** GET /metrics: the endpoint's own metrics, for Prometheus with an API key (docs/reference/metrics.md#an-endpoint). */
 import { endpointCounts } from '../core-client/endpoint-counts.ts';
 import { endpointIdOf } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';

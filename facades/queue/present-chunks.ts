@@ -1,4 +1,4 @@
-/** Streamed output as public JSON (docs/api.md#stream), with every chunk's bytes as the handler sent them. */
+/** Streamed output as public JSON (docs/reference/api.md#stream), with every chunk's bytes as the handler sent them. */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';

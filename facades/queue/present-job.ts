@@ -1,5 +1,5 @@
 /**
- * The public job record (docs/api.md#job-record), composed by hand so that `output` goes out byte for byte as the handler sent it.
+ * The public job record (docs/reference/api.md#job-record), composed by hand so that `output` goes out byte for byte as the handler sent it.
  * Times are whole milliseconds and `error` is always a string, because the Go client decodes them so.
  */
 import { isUtf8 } from 'node:buffer';
@@ -7,7 +7,7 @@ import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
-/** The six public states (docs/api.md#states). */
+/** The six public states (docs/reference/api.md#states). */
 export type PublicStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
 /** Public word of a state. */
@@ -28,7 +28,7 @@ export function presentReceipt(id: string, status: PublicStatus): string {
   return `{"id":${JSON.stringify(id)},"status":"${status}"}`;
 }
 
-/** The answer of /run. A job that a worker took within the submission is still announced as queued (docs/api.md#submit). */
+/** The answer of /run. A job that a worker took within the submission is still announced as queued (docs/reference/api.md#submit). */
 export function presentAccepted(job: Job): string {
   return presentReceipt(job.id, job.state === JobState.IN_PROGRESS ? 'IN_QUEUE' : publicStatus(job.state));
 }

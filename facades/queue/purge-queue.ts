@@ -1,4 +1,4 @@
-/** POST /purge-queue: removes all queued jobs; running ones go on (docs/api.md#cancel-retry-purge). */
+/** POST /purge-queue: removes all queued jobs; running ones go on (docs/reference/api.md#cancel-retry-purge). */
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 

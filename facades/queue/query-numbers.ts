@@ -1,14 +1,14 @@
-/** Reads the numbers of query strings: `wait`, `ttl`, `offset`, `limit` (docs/api.md#status). */
+/** Reads the numbers of query strings: `wait`, `ttl`, `offset`, `limit` (docs/reference/api.md#status). */
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 /**
  * Hold of /stream without `wait`, in milliseconds: long enough that clients without a pause of their own do not spin, and well under the
- * 10 s after which the Python client gives up (docs/api.md#clients).
+ * 10 s after which the Python client gives up (docs/reference/api.md#clients).
  */
 export const STREAM_HOLD_MS = 5_000;
 
-/** `wait` of /runsync: 1,000 to 300,000, default 90,000; anything else is refused (docs/api.md#submit). */
+/** `wait` of /runsync: 1,000 to 300,000, default 90,000; anything else is refused (docs/reference/api.md#submit). */
 export function runsyncWaitMs(query: unknown): number {
   const waitMs = wholeNumber(query, 'wait') ?? WAIT_MS_DEFAULT;
   if (waitMs < WAIT_MS_MIN || waitMs > WAIT_MS_MAX) {

@@ -1,4 +1,7 @@
-/** GET /requests: lists jobs, newest, oldest or longest first, without output. The shape is ours, because none is published (docs/api.md#list-of-jobs). */
+/**
+ * GET /requests: lists jobs, newest, oldest or longest first, without output. The shape is ours, because none is published
+ * (docs/reference/api.md#list-of-jobs).
+ */
 import { jobBytes } from '../jobs/job-bytes.ts';
 import { jobSelection } from '../jobs/job-selection.ts';
 import { presentListedJob } from './present-job.ts';

@@ -1,4 +1,4 @@
-/** The queue surface: every operation of docs/api.md#surfaces with its method, limits and right. */
+/** The queue surface: every operation of docs/reference/api.md#surfaces with its method, limits and right. */
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { RUN_PAYLOAD_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { queueGate } from '../plugins/authenticate.ts';
@@ -29,7 +29,7 @@ interface QueueRoute extends Partial<GateRule> {
   handler: (parts: JobParts) => JobHandler;
 }
 
-/** Body of an operation that needs none: some clients send `{}`, some an empty one (docs/api.md#clients). It is read and forgotten. */
+/** Body of an operation that needs none: some clients send `{}`, some an empty one (docs/reference/api.md#clients). It is read and forgotten. */
 const IDLE_BODY_BYTES_MAX = 64 * 1024;
 
 const ROUTES: readonly QueueRoute[] = [

@@ -1,4 +1,4 @@
-/** POST /run: stores a job and answers at once (docs/api.md#submit). */
+/** POST /run: stores a job and answers at once (docs/reference/api.md#submit). */
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';

@@ -1,4 +1,4 @@
-/** POST /runsync: stores a job and waits for its end (docs/api.md#submit). When the wait ends first, the job runs on and a receipt is answered. */
+/** POST /runsync: stores a job and waits for its end (docs/reference/api.md#submit). When the wait ends first, the job runs on and a receipt is answered. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';

@@ -1,4 +1,4 @@
-/** GET or POST /status/{job_id}: reads a job; `ttl` sets its remaining life (docs/api.md#status). */
+/** GET or POST /status/{job_id}: reads a job; `ttl` sets its remaining life (docs/reference/api.md#status). */
 import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';
 import { statusTtlMs } from './query-numbers.ts';

@@ -1,4 +1,4 @@
-/** Which of its two shapes /stream answers with (docs/api.md#stream): the array of the public documents, or the object that every SDK reads. */
+/** Which of its two shapes /stream answers with (docs/reference/api.md#stream): the array of the public documents, or the object that every SDK reads. */
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { StreamShapeSetting } from '../config.ts';
 

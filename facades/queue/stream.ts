@@ -1,5 +1,5 @@
 /**
- * GET or POST /stream/{job_id} (docs/api.md#stream): the chunks since the previous call, each one delivered once. Holds a little
+ * GET or POST /stream/{job_id} (docs/reference/api.md#stream): the chunks since the previous call, each one delivered once. Holds a little
  * when there are none, so that clients without a pause of their own do not spin. `Accept: text/event-stream` gets the live feed.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,6 +1,6 @@
 /**
- * Reads the body of /run and /runsync (docs/api.md#submit, docs/api.md#s3-settings). Types are checked here, ranges are core's to decide. `input`
- * travels on as the bytes the client sent; unknown members are dropped.
+ * Reads the body of /run and /runsync (docs/reference/api.md#submit, docs/reference/api.md#s3-settings). Types are checked here, ranges are core's to decide.
+ * `input` travels on as the bytes the client sent; unknown members are dropped.
  */
 import type { JobPolicy, S3Config } from '../../proto/gen/slipway/v1/job.ts';
 import type { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';

@@ -1,4 +1,4 @@
-/** GET /times: how long jobs of the endpoint waited and ran (docs/api.md#times). */
+/** GET /times: how long jobs of the endpoint waited and ran (docs/reference/api.md#times). */
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { jobTimesRecord } from '../resources/endpoints/present-job-times.ts';

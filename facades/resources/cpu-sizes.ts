@@ -1,4 +1,4 @@
-/** CPU flavours and processors as this surface names them, and the contract's instance ids (docs/management.md#cpu-sizes). */
+/** CPU flavours and processors as this surface names them, and the contract's instance ids (docs/reference/management.md#cpu-sizes). */
 
 /** GB of memory for each processor, by flavour. */
 const GB_PER_VCPU = { cpu3c: 2, cpu3g: 4, cpu3m: 8, cpu5c: 2, cpu5g: 4, cpu5m: 8 } as const;

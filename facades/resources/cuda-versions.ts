@@ -1,4 +1,4 @@
-/** CUDA versions as clients name them (docs/management.md#endpoints). */
+/** CUDA versions as clients name them (docs/reference/management.md#endpoints). */
 
 /** What `minCudaVersion` chooses from, newest first. */
 export const KNOWN_CUDA_VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];

@@ -1,4 +1,7 @@
-/** REST v2 (docs/management.md#rest-v2): its operations as routes behind the gate, the description of them, and the refusal of all else under its words. */
+/**
+ * REST v2 (docs/reference/management.md#rest-v2): its operations as routes behind the gate, the description of them, and the refusal of all else under its
+ * words.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { CoreError } from '../../proto/wire/reason.ts';
 import { forbidden, restV2Gate } from '../plugins/authenticate.ts';

@@ -4,7 +4,7 @@ import type { TObject } from 'typebox';
 
 /**
  * A hook for one schema: `true` and `false` where it wants a boolean, and a list of one where it wants a list. Lists may be written `name[]`
- * too, as many clients do (docs/management.md#lists): left alone it would count as unknown, and nothing would be filtered.
+ * too, as many clients do (docs/reference/management.md#lists): left alone it would count as unknown, and nothing would be filtered.
  */
 export function readQuery(schema: TObject): preHandlerHookHandler {
   const types = new Map(Object.entries(schema.properties).map(([name, member]) => [name, (member as { type?: string }).type]));

@@ -33,7 +33,7 @@ export interface RestParts {
   readJson: preHandlerHookHandler;
 }
 
-/** Body of every error (docs/management.md#errors-of-rest). */
+/** Body of every error (docs/reference/management.md#errors-of-rest). */
 export const RestError = Type.Object({
   message: Type.String({ description: 'What to do about it, for a person.' }),
   error: Type.String({ description: 'The same text: some clients read it here.' }),

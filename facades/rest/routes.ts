@@ -1,4 +1,4 @@
-/** The REST surface under /v1 (docs/management.md#operations): all operations, and the description of them. */
+/** The REST surface under /v1 (docs/reference/management.md#operations): all operations, and the description of them. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * Ends attempts because core said so: alone over the worker's stop channel, else with its worker (docs/worker-protocol.md#stopping). A worker
+ * Ends attempts because core said so: alone over the worker's stop channel, else with its worker (docs/reference/worker-protocol.md#stopping). A worker
  * that does not stop an attempt gets nothing new: an SDK that takes jobs ahead would hold a new one back until the stopped one is over, and so keep
  * itself from being killed.
  */

@@ -1,5 +1,5 @@
 /**
- * What a worker's requests tell about the jobs it holds (docs/worker-protocol.md#ping): a job that it names is confirmed; a job that it stopped
+ * What a worker's requests tell about the jobs it holds (docs/reference/worker-protocol.md#ping): a job that it names is confirmed; a job that it stopped
  * naming has ended, as it was asked to or without a result that reached the agent.
  */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';

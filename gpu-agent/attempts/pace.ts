@@ -1,6 +1,6 @@
 /**
- * Keeps a worker of the Python SDK awake (docs/worker-protocol.md#short-jobs). That SDK sleeps a second whenever no room is left, and a job that it has
- * not started yet, which may take it 0.1 s, takes twice the room. A worker that is never given the last of its room asks again at once. Pure.
+ * Keeps a worker of the Python SDK awake (docs/reference/worker-protocol.md#short-jobs). That SDK sleeps a second whenever no room is left, and a job that it
+ * has not started yet, which may take it 0.1 s, takes twice the room. A worker that is never given the last of its room asks again at once. Pure.
  */
 
 /** With less room too few jobs would run at a time: such a worker does better with a list, and the sleep after it. */

@@ -1,4 +1,4 @@
-/** When a worker is killed because one of its attempts does not end (docs/worker-protocol.md#stopping). Pure. */
+/** When a worker is killed because one of its attempts does not end (docs/reference/worker-protocol.md#stopping). Pure. */
 
 /** `auto`: when no other attempt would be hurt; `always`; `never`: the handler runs to its end and its result is dropped. */
 export type StopPolicy = 'auto' | 'always' | 'never';

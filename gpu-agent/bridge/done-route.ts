@@ -1,6 +1,6 @@
 /**
  * job-done: a result, or a progress value; job-done-batch: several of them. A known job is never answered 4xx: the SDK would lose its result
- * (docs/worker-protocol.md#results).
+ * (docs/reference/worker-protocol.md#results).
  */
 import type { FastifyInstance } from 'fastify';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';

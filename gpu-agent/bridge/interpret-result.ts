@@ -1,4 +1,4 @@
-/** What a job-done body means: the table of docs/worker-protocol.md#results as one pure function. The output travels on byte for byte. */
+/** What a job-done body means: the table of docs/reference/worker-protocol.md#results as one pure function. The output travels on byte for byte. */
 import { kindAt } from '../../core/runtime/json-bytes.ts';
 import { scanJson } from '../../core/runtime/json-scan.ts';
 import type { JsonScan } from '../../core/runtime/json-scan.ts';

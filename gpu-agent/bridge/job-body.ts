@@ -1,4 +1,7 @@
-/** Composes what a job-take answers from raw bytes, in pieces: the caller's input is never parsed, written again or copied (docs/worker-protocol.md#job). */
+/**
+ * Composes what a job-take answers from raw bytes, in pieces: the caller's input is never parsed, written again or copied
+ * (docs/reference/worker-protocol.md#job).
+ */
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
 import type { JobParts } from '../attempts/worker-polls.ts';
 
@@ -24,7 +27,7 @@ function jobPieces(job: JobParts, withTrace = false): Uint8Array[] {
   return [head, ...job.input, tail];
 }
 
-// The names of docs/api.md#s3-settings; settings the caller left out stay out.
+// The names of docs/reference/api.md#s3-settings; settings the caller left out stay out.
 function publicS3Config(config: S3Config): Record<string, string> {
   const named = {
     accessId: config.accessId,

@@ -1,4 +1,4 @@
-/** A request that is held open until there is something to say, or for at most 20 s (docs/worker-protocol.md#taking-jobs). */
+/** A request that is held open until there is something to say, or for at most 20 s (docs/reference/worker-protocol.md#taking-jobs). */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { bytesIn, smallJoined } from '../handler/frames.ts';
@@ -49,7 +49,7 @@ export class LongPoll {
     return new Promise((resolve) => {
       this.#response.once('finish', () => resolve(true));
       this.#response.once('close', () => resolve(this.#response.writableFinished));
-      // The Python SDK wants exactly this content type (docs/worker-protocol.md#taking-jobs).
+      // The Python SDK wants exactly this content type (docs/reference/worker-protocol.md#taking-jobs).
       this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytesIn(body), ...headers });
       const writes = smallJoined(body);
       const last = writes.pop();

@@ -1,4 +1,7 @@
-/** ping: which jobs the worker holds, which SDK it runs, or why it cannot work (docs/worker-protocol.md#ping, docs/worker-protocol.md#unhealthy-workers). */
+/**
+ * ping: which jobs the worker holds, which SDK it runs, or why it cannot work (docs/reference/worker-protocol.md#ping,
+ * docs/reference/worker-protocol.md#unhealthy-workers).
+ */
 import type { FastifyInstance } from 'fastify';
 import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryText, workerOfCall } from './worker-call.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads a body as it is, whatever its content type says: results arrive labelled as a form and are JSON (docs/worker-protocol.md#results). A worker's bodies in
- * memory are bounded: a further one is not read, and its sender waits for the network. Nothing is refused for it, because SDKs give up soon.
+ * Reads a body as it is, whatever its content type says: results arrive labelled as a form and are JSON (docs/reference/worker-protocol.md#results). A worker's
+ * bodies in memory are bounded: a further one is not read, and its sender waits for the network. Nothing is refused for it, because SDKs give up soon.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BytePieces } from '../../core/runtime/byte-pieces.ts';

@@ -1,6 +1,6 @@
 /**
- * Several results in one body (docs/worker-protocol.md#results-in-one-request): of each a line with the job's id, whether its handler was a generator and
- * the length of the result, then the result as it would be alone. Nothing is looked at beyond the lengths, so that this costs no time per byte.
+ * Several results in one body (docs/reference/worker-protocol.md#results-in-one-request): of each a line with the job's id, whether its handler was a generator
+ * and the length of the result, then the result as it would be alone. Nothing is looked at beyond the lengths, so that this costs no time per byte.
  */
 
 /** One of them. */

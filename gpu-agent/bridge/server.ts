@@ -1,5 +1,5 @@
 /**
- * The agent's local HTTP side that workers talk to: the routes of docs/worker-protocol.md#routes on the loopback address and, where there are
+ * The agent's local HTTP side that workers talk to: the routes of docs/reference/worker-protocol.md#routes on the loopback address and, where there are
  * containers, at the one where they find the host.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -168,7 +168,7 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
     reply.raw.once('close', () => { arriving.posts -= 1; });
   });
   app.setErrorHandler(async (error, request, reply) => {
-    // 5xx makes the SDK try again; a 4xx would lose a result (docs/worker-protocol.md#results).
+    // 5xx makes the SDK try again; a 4xx would lose a result (docs/reference/worker-protocol.md#results).
     const { worker: workerId, job: jobId } = request.params as Partial<CallParams>;
     const { url } = request.routeOptions;
     const attempt = parts.holdings.get(workerId ?? '')?.of(jobId ?? '')?.ref.attempt;

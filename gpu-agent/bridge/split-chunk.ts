@@ -1,4 +1,4 @@
-/** Cuts a yielded value over the chunk limit into several (docs/worker-protocol.md#streaming): on the raw JSON text, without decoding it. */
+/** Cuts a yielded value over the chunk limit into several (docs/reference/worker-protocol.md#streaming): on the raw JSON text, without decoding it. */
 import { BACKSLASH, LETTER_U, OPEN_BRACKET, QUOTE } from '../../core/runtime/json-bytes.ts';
 import { itemEnds } from '../../core/runtime/json-items.ts';
 import { scanJson } from '../../core/runtime/json-scan.ts';

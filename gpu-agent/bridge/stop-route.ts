@@ -1,4 +1,4 @@
-/** job-stop: a worker waits to hear which of its jobs it should stop (docs/worker-protocol.md#stopping). */
+/** job-stop: a worker waits to hear which of its jobs it should stop (docs/reference/worker-protocol.md#stopping). */
 import type { FastifyInstance } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import { LongPoll } from './long-poll.ts';

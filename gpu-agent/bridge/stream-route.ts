@@ -1,4 +1,4 @@
-/** job-stream: one yielded value. The generator waits for the answer, so it comes from memory (docs/worker-protocol.md#streaming). */
+/** job-stream: one yielded value. The generator waits for the answer, so it comes from memory (docs/reference/worker-protocol.md#streaming). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';

@@ -1,4 +1,4 @@
-/** job-take and job-take-batch: a worker asks for work and is held until there is some (docs/worker-protocol.md#taking-jobs). */
+/** job-take and job-take-batch: a worker asks for work and is held until there is some (docs/reference/worker-protocol.md#taking-jobs). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Worker } from '../units/workers/worker.ts';

@@ -1,4 +1,6 @@
-/** Who calls: the worker named in the address, proven by the token in it. The Authorization header may be anything (docs/worker-protocol.md#routes). */
+/**
+ * Who calls: the worker named in the address, proven by the token in it. The Authorization header may be anything (docs/reference/worker-protocol.md#routes).
+ */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
@@ -13,7 +15,9 @@ export interface CallParams {
   job?: string;
 }
 
-/** Bounds of the pause before an answer that nothing can follow from, in milliseconds: some SDKs ask again at once (docs/worker-protocol.md#routes). */
+/**
+ * Bounds of the pause before an answer that nothing can follow from, in milliseconds: some SDKs ask again at once (docs/reference/worker-protocol.md#routes).
+ */
 const PAUSE_MS_MIN = 1_000;
 const PAUSE_MS_MAX = 5_000;
 

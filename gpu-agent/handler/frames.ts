@@ -1,6 +1,6 @@
 /**
- * Frames of the link between a worker and its agent (docs/worker-protocol.md#link): what several jobs have to say at the same time travels in one write.
- * Both ends use this; it imports nothing, because a handler is shipped without the agent.
+ * Frames of the link between a worker and its agent (docs/reference/worker-protocol.md#link): what several jobs have to say at the same time travels in one
+ * write. Both ends use this; it imports nothing, because a handler is shipped without the agent.
  *
  * A frame: bytes that follow (4), number of the call (4), kind (1), flag (1), bytes of the name (2), name, body. Numbers are big-endian.
  */

@@ -17,7 +17,7 @@ import type { VolumeFolders } from './volume-folders.ts';
 import { buildPodEnv } from './pod-env.ts';
 import { buildWorkerEnv } from './worker-env.ts';
 
-/** Seconds a worker may take to ask for work when its endpoint does not say (docs/worker-protocol.md#environment). */
+/** Seconds a worker may take to ask for work when its endpoint does not say (docs/reference/worker-protocol.md#environment). */
 const INIT_TIMEOUT_SECONDS = 420;
 
 /** What all units of a machine share. */

@@ -1,4 +1,4 @@
-/** The environment of a worker: docs/worker-protocol.md#environment over the template's variables over a few of the host's. Pure. */
+/** The environment of a worker: docs/reference/worker-protocol.md#environment over the template's variables over a few of the host's. Pure. */
 
 import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
 import type { HostFacts } from './host-env.ts';
@@ -7,7 +7,7 @@ import type { HostFacts } from './host-env.ts';
 export interface WorkerEnvFacts extends HostFacts {
   workerId: string;
   endpointId: string;
-  /** Proves to the bridge who calls; part of every address, because the Authorization header may be foreign (docs/worker-protocol.md#routes). */
+  /** Proves to the bridge who calls; part of every address, because the Authorization header may be foreign (docs/reference/worker-protocol.md#routes). */
   token: string;
   /** Address of the bridge, for instance `http://127.0.0.1:9000`. */
   bridgeUrl: string;
@@ -22,7 +22,7 @@ export interface WorkerEnvFacts extends HostFacts {
 /** Milliseconds between pings. Below 1000 the Python SDK loops without a pause. */
 const PING_INTERVAL_MS = 3_000;
 const PING_INTERVAL_MS_MIN = 1_000;
-/** Variables that would switch the SDK to another mode (docs/worker-protocol.md#environment). */
+/** Variables that would switch the SDK to another mode (docs/reference/worker-protocol.md#environment). */
 const REMOVED = /^RUNPOD_(REALTIME_PORT|REALTIME_CONCURRENCY|USE_CORE|CORE_PATH|SLS_CORE.*)$/;
 
 /** The whole environment of a worker's process. */
@@ -59,7 +59,7 @@ function identity(facts: WorkerEnvFacts): Record<string, string> {
   };
 }
 
-/** The four templates of docs/worker-protocol.md#environment. `$ID` and `$RUNPOD_POD_ID` stay as they stand: the SDK replaces them. */
+/** The four templates of docs/reference/worker-protocol.md#environment. `$ID` and `$RUNPOD_POD_ID` stay as they stand: the SDK replaces them. */
 function addresses(facts: WorkerEnvFacts): Record<string, string> {
   const base = `${facts.bridgeUrl}/v2/${facts.endpointId}/${facts.token}`;
   const query = `?gpu=${encodeURIComponent(facts.gpus[0]?.name ?? 'cpu').replaceAll('%20', '+')}`;

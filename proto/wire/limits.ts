@@ -3,13 +3,13 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Largest body of POST /run in bytes (docs/api.md#limits; binary, so that nothing legal under either reading is refused). */
+/** Largest body of POST /run in bytes (docs/reference/api.md#limits; binary, so that nothing legal under either reading is refused). */
 export const RUN_PAYLOAD_BYTES_MAX = 10 * MIB;
-/** Largest body of POST /runsync in bytes (docs/api.md#limits). */
+/** Largest body of POST /runsync in bytes (docs/reference/api.md#limits). */
 export const RUNSYNC_PAYLOAD_BYTES_MAX = 20 * MIB;
-/** Largest output of a job in bytes. A larger one makes the job FAILED with a text that says so (docs/worker-protocol.md#results). */
+/** Largest output of a job in bytes. A larger one makes the job FAILED with a text that says so (docs/reference/worker-protocol.md#results). */
 export const OUTPUT_BYTES_MAX = 20 * MIB;
-/** Largest streamed chunk in bytes (docs/api.md#limits). */
+/** Largest streamed chunk in bytes (docs/reference/api.md#limits). */
 export const CHUNK_BYTES_MAX = 1_000_000;
 /** Payloads above this many bytes leave the shared streams and travel alone. */
 export const SIDE_STREAM_BYTES_MIN = 256 * KIB;
@@ -27,7 +27,7 @@ export const INPUT_DEPTH_MAX = 256;
 export const WORKER_LOG_BYTES_MAX = MIB;
 /** Longest Idempotency-Key in characters. */
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
-/** Bounds of a caller's wait in milliseconds (docs/api.md#submit). */
+/** Bounds of a caller's wait in milliseconds (docs/reference/api.md#submit). */
 export const WAIT_MS_MIN = 1_000;
 export const WAIT_MS_MAX = 300_000;
 export const WAIT_MS_DEFAULT = 90_000;
@@ -53,7 +53,7 @@ export const HTTP_KEEP_ALIVE_MS = 72_000;
 export const LB_HOLD_MS_DEFAULT = 120_000;
 export const LB_PROCESSING_MS_DEFAULT = 330_000;
 export const LB_SOCKET_IDLE_MS_DEFAULT = 600_000;
-/** Largest body of a load-balancing endpoint each way in bytes (docs/api.md#load-balancing). */
+/** Largest body of a load-balancing endpoint each way in bytes (docs/reference/api.md#load-balancing). */
 export const LB_BODY_BYTES_MAX = 30 * 1024 * 1024;
 /** Longest headers of an answer of a worker or pod, in bytes and by number: what an edge takes, a facade takes. */
 export const LB_ANSWER_HEADER_BYTES_MAX = 64 * KIB;

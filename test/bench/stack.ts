@@ -11,7 +11,7 @@ import type { GrpcClients } from '../helpers/grpc-clients.ts';
 import type { Bench } from './bench.ts';
 import { Child, ROOT } from './child.ts';
 
-/** How long a queue may grow depends on it (docs/api.md#queue-length). */
+/** How long a queue may grow depends on it (docs/reference/api.md#queue-length). */
 const WORKERS_MAX = 10_000;
 
 /** A program of a stack: a process, or a part of one. */

@@ -44,7 +44,7 @@ t.test('every query of the dashboards is one', { skip: whyNoPromtool() }, async 
 
 t.test('what they name is documented or recorded, and each alert is tested', async (t) => {
   const tests = readFileSync(join(folder, 'rules.test.yml'), 'utf8');
-  const documented = new Set([...readFileSync(join(root, 'docs/metrics.md'), 'utf8').matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!));
+  const documented = new Set([...readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8').matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!));
   const recorded = new Set([...rules.matchAll(/- record: (\S+)/g)].map((match) => match[1]!));
   const exprs = [...[...rules.matchAll(/^ +expr: (.*)$/gm)].map((match) => match[1]!), ...queries];
   const named = exprs.flatMap((expr) => expr.match(/(?<![\w:"-])(?:(?:slipway|nodejs|process)_\w+|\w+:\w+:\w+)/g) ?? []);

@@ -1,4 +1,4 @@
-/** docs/api.md against the code: states, errors, limits, retention and rates are what the tables say. */
+/** docs/reference/api.md against the code: states, errors, limits, retention and rates are what the tables say. */
 import { status as Code } from '@grpc/grpc-js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import * as wire from '../../proto/wire/limits.ts';
 import { REASONS } from '../../proto/wire/reason.ts';
 import { numbersOf, tableOf } from './page.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/api.md'), 'utf8');
 const orDash = (text: string | null | undefined): string => text ?? '–';
 
 t.test('states: every move, and no other', async (t) => {

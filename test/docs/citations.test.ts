@@ -22,12 +22,20 @@ t.test('pages that are cited, with their headings', async (t) => {
   let count = 0;
   for (const file of files) {
     // From the root as comments write it, not as a part of a longer path.
-    for (const [, page, anchor] of read(file).matchAll(/(?<![\w./-])(docs\/[\w-]+\.md)(?:#([\w-]+))?/g)) {
+    for (const [, page, anchor] of read(file).matchAll(/(?<![\w./-])(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g)) {
       count += 1;
       t.equal(faultOf(page!, anchor), undefined, file);
     }
   }
   t.ok(count > 150, `${count} citations`);
+});
+
+t.test('every page of docs stands in a room, and docs/README.md lists it', async (t) => {
+  const index = read('docs/README.md');
+  for (const page of files.filter((name) => /^docs\/.*\.md$/.test(name) && name !== 'docs/README.md')) {
+    t.match(page, /^docs\/(start|guides|reference|operate|contribute)\//, page);
+    if (/^docs\/[\w-]+\/[\w-]+\.md$/.test(page)) t.ok(index.includes(`](${page.slice('docs/'.length)})`), `docs/README.md links ${page}`);
+  }
 });
 
 t.test('links between pages', async (t) => {

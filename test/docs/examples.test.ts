@@ -1,4 +1,4 @@
-/** The commands of docs/api.md and docs/management.md work as they stand beside a system that npm start would have left its facts of. */
+/** The commands of docs/reference/api.md and docs/reference/management.md work as they stand beside a system that npm start would have left its facts of. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -21,7 +21,7 @@ t.test('the commands', { skip }, async (t) => {
   writeLocalEnv(join(folder, '.slipway/local.env'), {
     url: system.url, apiKey: system.key, endpointId, coreAddress: system.cores[0]!.address, exampleInput: '{}',
   });
-  for (const file of ['docs/api.md', 'docs/management.md']) {
+  for (const file of ['docs/reference/api.md', 'docs/reference/management.md']) {
     const shell = new Shell({ PATH: process.env.PATH, HOME: folder }, folder);
     t.teardown(() => shell.end());
     const blocks = [...readFileSync(join(root, file), 'utf8').matchAll(/^```bash\n([^]*?)^```/gm)].map((match) => match[1]!);

@@ -1,4 +1,4 @@
-/** docs/management.md against the code: operations, settings of endpoints, GPU pools, GraphQL fields, commands and exit codes. */
+/** docs/reference/management.md against the code: operations, settings of endpoints, GPU pools, GraphQL fields, commands and exit codes. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { readFacadeConfig } from '../../facades/config.ts';
 import { tableOf } from './page.ts';
 
 const root = join(import.meta.dirname, '../..');
-const page = readFileSync(join(root, 'docs/management.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/reference/management.md'), 'utf8');
 
 t.test('operations: all of the REST description with the status of success', async (t) => {
   // No core is asked for it.

@@ -1,5 +1,5 @@
 /**
- * docs/operations.md: its commands are run as they stand, in order, on the distribution's PostgreSQL; only folders and ports are others, so that
+ * docs/operate/operations.md: its commands are run as they stand, in order, on the distribution's PostgreSQL; only folders and ports are others, so that
  * nothing of this machine is touched, and npx, a second and a half of processor each time, is there only for what runs on. Its tables are held
  * against the settings that the processes read.
  */
@@ -14,7 +14,7 @@ import { scratch } from '../helpers/scratch.ts';
 import { Shell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
-const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8');
 /** What each part writes when it is ready. */
 const READY: Record<string, RegExp> = { core: /core is ready/, facade: /facade listens/, agent: /session opened/ };
 

@@ -1,4 +1,4 @@
-/** docs/worker-protocol.md against the code: the environment of a worker, and the habits of SDK versions. */
+/** docs/reference/worker-protocol.md against the code: the environment of a worker, and the habits of SDK versions. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -6,7 +6,7 @@ import { sdkTraits } from '../../gpu-agent/units/workers/sdk-traits.ts';
 import { buildWorkerEnv } from '../../gpu-agent/launch/worker-env.ts';
 import { tableOf } from './page.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/worker-protocol.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/worker-protocol.md'), 'utf8');
 
 const FACTS = {
   workerId: 'w', endpointId: 'e', token: 't', bridgeUrl: 'http://127.0.0.1:1', initTimeoutSeconds: 420, machineName: 'm', locations: ['EU-RO-1'],

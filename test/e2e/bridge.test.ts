@@ -1,4 +1,4 @@
-/** The worker protocol at its edges, spoken by hand to a real agent's bridge (docs/worker-protocol.md#routes). */
+/** The worker protocol at its edges, spoken by hand to a real agent's bridge (docs/reference/worker-protocol.md#routes). */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
@@ -198,7 +198,7 @@ async function twoTakes(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal((await jobs.counted({ completed: 2 })).jobs.retried, 0);
 }
 
-// SDKs 1.7.1 to 1.7.5 ask again right after a take and say that they hold nothing (docs/worker-protocol.md#concurrency).
+// SDKs 1.7.1 to 1.7.5 ask again right after a take and say that they hold nothing (docs/reference/worker-protocol.md#concurrency).
 async function overTake(t: Test, { jobs, worker }: Setting): Promise<void> {
   const ids = [await jobs.run({ number: 1 }), await jobs.run({ number: 2 })];
   t.equal((await worker.takeJob()).id, ids[0]);

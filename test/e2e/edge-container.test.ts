@@ -1,4 +1,6 @@
-/** Envoy in a container of its own, by the command of docs/operations.md: not as root it serves, and takes a new certificate. The image is this host's. */
+/**
+ * Envoy in a container of its own, by the command of docs/operate/operations.md: not as root it serves, and takes a new certificate. The image is this host's.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
@@ -60,6 +62,6 @@ t.test('Envoy in a container', { skip: skipWithoutEnvoy() || podmanSkip }, async
   await waitFor('the new certificate', async () => (await ask('/edge/readyz')).certificate !== served.certificate);
   await podman.cli('stop', '--time', '5', name);
   await t.rejects(ask('/edge/readyz'));
-  const documented = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+  const documented = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8');
   for (const word of ['--network host', '-e ENVOY_UID=0', '--disable-hot-restart', '--write']) t.ok(documented.includes(word), word);
 });

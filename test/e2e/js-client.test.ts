@@ -1,4 +1,4 @@
-/** The npm client `runpod-sdk`, unmodified, against a system (docs/api.md#clients). */
+/** The npm client `runpod-sdk`, unmodified, against a system (docs/reference/api.md#clients). */
 import runpodSdk from 'runpod-sdk';
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,4 +1,4 @@
-/** What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/metrics.md. */
+/** What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/reference/metrics.md. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 
 const MIB = 1024 * 1024;
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
-const page = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8');
 withDriver(t, recordedH200());
 const system = await startSystem(t, {
   coreEnv: { ...LISTEN, SLIPWAY_METRICS_ENDPOINTS_MAX: '1' }, facadeEnv: LISTEN, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },

@@ -1,6 +1,6 @@
 /**
- * A real Prometheus reads a working system as deploy/prometheus has it, and endpoints with their owner's key as docs/metrics.md has it: every query of the
- * rules and of the dashboards is answered.
+ * A real Prometheus reads a working system as deploy/prometheus has it, and endpoints with their owner's key as docs/reference/metrics.md has it: every query
+ * of the rules and of the dashboards is answered.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -44,9 +44,9 @@ interface QueryAnswer {
   data: { result: { value: [number, string] }[] };
 }
 
-/** What docs/metrics.md tells owners of endpoints to write, for one of a facade without TLS. */
+/** What docs/reference/metrics.md tells owners of endpoints to write, for one of a facade without TLS. */
 function ownerScrape(id: string, facade: string): string {
-  const [, job] = /```yaml\nscrape_configs:\n([\s\S]*?)```/.exec(readFileSync(join(deploy, '../docs/metrics.md'), 'utf8'))!;
+  const [, job] = /```yaml\nscrape_configs:\n([\s\S]*?)```/.exec(readFileSync(join(deploy, '../docs/reference/metrics.md'), 'utf8'))!;
   return job!.replace('my-endpoint', id).replace('scheme: https', 'scheme: http').replace('ENDPOINT_ID', id).replace('slipway.example.org', facade);
 }
 

@@ -1,4 +1,4 @@
-/** Asynchronous handlers that block their event loop: what was handed over meanwhile is read late, and runs once (docs/worker-protocol.md#ping). */
+/** Asynchronous handlers that block their event loop: what was handed over meanwhile is read late, and runs once (docs/reference/worker-protocol.md#ping). */
 import t from 'tap';
 import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

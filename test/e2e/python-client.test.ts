@@ -1,4 +1,4 @@
-/** The clients of the Python package `runpod`, unmodified, against a system (docs/api.md#clients). */
+/** The clients of the Python package `runpod`, unmodified, against a system (docs/reference/api.md#clients). */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

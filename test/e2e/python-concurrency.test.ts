@@ -1,4 +1,4 @@
-/** Workers that take several jobs at once with concurrency_modifier (docs/worker-protocol.md#concurrency), and stopping one of them. */
+/** Workers that take several jobs at once with concurrency_modifier (docs/reference/worker-protocol.md#concurrency), and stopping one of them. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { call } from '../helpers/grpc-clients.ts';

@@ -1,4 +1,4 @@
-/** Short jobs of real Python workers are handed over several at once (docs/worker-protocol.md#short-jobs), and what becomes of those not begun. */
+/** Short jobs of real Python workers are handed over several at once (docs/reference/worker-protocol.md#short-jobs), and what becomes of those not begun. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { call } from '../helpers/grpc-clients.ts';

@@ -1,4 +1,4 @@
-/** How Python workers end and what becomes of their jobs: cancel, timeout, refresh, crash, drain, kill (docs/worker-protocol.md#stopping). */
+/** How Python workers end and what becomes of their jobs: cancel, timeout, refresh, crash, drain, kill (docs/reference/worker-protocol.md#stopping). */
 import t from 'tap';
 import type { Test } from 'tap';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
@@ -14,7 +14,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 
 type Version = keyof typeof PYTHONS;
 
-/** Grace of a stopped attempt is 5 s (docs/worker-protocol.md#stopping); some more for a busy machine. */
+/** Grace of a stopped attempt is 5 s (docs/reference/worker-protocol.md#stopping); some more for a busy machine. */
 const STOPPED_WITHIN_MS = 12_000;
 
 interface Who {
@@ -145,7 +145,7 @@ async function kill(t: Test, jobs: EndpointJobs, signal: NodeJS.Signals): Promis
     await notes('note', 1);
   }
   process.kill(first.pid, signal);
-  // A job that meets a worker on its way out may be taken and never started (docs/worker-protocol.md#stopping).
+  // A job that meets a worker on its way out may be taken and never started (docs/reference/worker-protocol.md#stopping).
   if (!held) id = await jobs.run({ note, return: 'done' });
   await notes('note', held ? 2 : 1, 40_000);
   open('until');

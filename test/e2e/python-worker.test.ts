@@ -1,4 +1,4 @@
-/** What unmodified Python workers answer, and what callers see of it: docs/worker-protocol.md#results, with the newest SDK and one of 1.7. */
+/** What unmodified Python workers answer, and what callers see of it: docs/reference/worker-protocol.md#results, with the newest SDK and one of 1.7. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
@@ -58,7 +58,7 @@ async function results(t: Test, all: EndpointJobs): Promise<void> {
 }
 
 async function inputs(t: Test, all: EndpointJobs): Promise<void> {
-  t.same((await all.runSync({})).output, { echo: {} }, 'an empty input arrives (docs/worker-protocol.md#job)');
+  t.same((await all.runSync({})).output, { echo: {} }, 'an empty input arrives (docs/reference/worker-protocol.md#job)');
   t.match((await all.runSync({ who: 1 })).output, { worker: /^[a-z0-9]{14}$/ });
   const s3Config = { accessId: 'id', accessSecret: 'very secret', bucketName: 'bucket', endpointUrl: 'https://s3.example' };
   const id = await all.run({ s3: true }, { s3Config, surprise: 1 });
@@ -114,7 +114,7 @@ async function large(t: Test, all: EndpointJobs): Promise<void> {
   const got = await all.runSync({ big: 5 * MEGABYTE });
   t.equal((got.output as { text: string }).text.length, 5 * MEGABYTE, 'an output of 5 MB arrives');
   const over = await all.runSync({ big: 22 * MEGABYTE });
-  t.equal(over.status, 'FAILED', 'an output over the limit never counts as COMPLETED (docs/worker-protocol.md#results)');
+  t.equal(over.status, 'FAILED', 'an output over the limit never counts as COMPLETED (docs/reference/worker-protocol.md#results)');
   t.match(over.error, /output.*(large|limit|20)/i, 'and the error says why');
   t.equal((await all.runSync({ return: 'next' })).output, 'next', 'the worker goes on');
 }
@@ -128,7 +128,7 @@ async function progress(t: Test, all: EndpointJobs): Promise<void> {
   open('until');
   t.match(await all.settled(id), { status: 'COMPLETED', output: 'done' });
 
-  // Progress leaves the worker in threads of its own and may overtake or follow the result (docs/worker-protocol.md#progress).
+  // Progress leaves the worker in threads of its own and may overtake or follow the result (docs/reference/worker-protocol.md#progress).
   const raced = await Promise.all(Array.from({ length: 8 }, (_, number) => all.run({ progress: [1, 2, 3], return: `result ${number}` })));
   for (const job of await Promise.all(raced.map((one) => all.settled(one)))) t.match(job.output, /^result/);
   await all.runSync({ return: 'all threads have had their time' });
@@ -154,7 +154,7 @@ async function generators(
   t.match(await aggregate.settled(collected), { status: 'COMPLETED', output: values });
   t.same((await aggregate.drain(collected)).outputs, values);
   const array = await system.request('GET', `/v2/${aggregate.id}/stream/${collected}`);
-  t.same(array.json, [], 'a plain client gets the bare array of docs/api.md#stream');
+  t.same(array.json, [], 'a plain client gets the bare array of docs/reference/api.md#stream');
 
   const numbers = Array.from({ length: 50 }, (_, number) => ({ number }));
   const many = await asynchronous.run({ count: numbers.length });

@@ -1,4 +1,4 @@
-/** Traces (docs/metrics.md#traces): from a request through core and agent to the handler, received by OTLP. */
+/** Traces (docs/reference/metrics.md#traces): from a request through core and agent to the handler, received by OTLP. */
 import t from 'tap';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { call } from '../helpers/grpc-clients.ts';

@@ -1,4 +1,4 @@
-/** Speaks the worker protocol of docs/worker-protocol.md#conversation by hand, as the worker process of test/handlers/raw-worker.js would. */
+/** Speaks the worker protocol of docs/reference/worker-protocol.md#conversation by hand, as the worker process of test/handlers/raw-worker.js would. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export interface TakeOptions {
   signal?: AbortSignal;
 }
 
-/** The body's kind as real workers label it, though the body is raw JSON (docs/worker-protocol.md#results). */
+/** The body's kind as real workers label it, though the body is raw JSON (docs/reference/worker-protocol.md#results). */
 const FORM = 'application/x-www-form-urlencoded';
 
 export class RawWorker {

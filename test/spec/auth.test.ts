@@ -1,4 +1,4 @@
-/** docs/api.md#keys: who may call the queue operations, and what a key sees of other accounts. */
+/** docs/reference/api.md#keys: who may call the queue operations, and what a key sees of other accounts. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

@@ -1,4 +1,4 @@
-/** Requests at a time of every row of the rate table in docs/api.md#rate-limits, and of management. See rate-limits.test.ts. */
+/** Requests at a time of every row of the rate table in docs/reference/api.md#rate-limits, and of management. See rate-limits.test.ts. */
 import type { Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';

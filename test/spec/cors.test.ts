@@ -1,4 +1,4 @@
-/** Pages of other origins in a browser and the queue API (docs/api.md#pages-in-a-browser). */
+/** Pages of other origins in a browser and the queue API (docs/reference/api.md#pages-in-a-browser). */
 import t from 'tap';
 import { ConfigError } from '../../core/runtime/env.ts';
 import { readFacadeConfig } from '../../facades/config.ts';

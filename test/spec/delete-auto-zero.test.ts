@@ -1,4 +1,6 @@
-/** docs/management.md#operations: with SLIPWAY_REST_DELETE_AUTO_ZERO a stock tool that sends only the DELETE gets what it expects, over REST alone. */
+/**
+ * docs/reference/management.md#operations: with SLIPWAY_REST_DELETE_AUTO_ZERO a stock tool that sends only the DELETE gets what it expects, over REST alone.
+ */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../helpers/grpc-clients.ts';

@@ -1,4 +1,4 @@
-/** An endpoint's own metrics, read with an API key as Prometheus does, and held against the table of docs/metrics.md. */
+/** An endpoint's own metrics, read with an API key as Prometheus does, and held against the table of docs/reference/metrics.md. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ t.test('what happened, under the names of the page', async (t) => {
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'COMPLETED' }), 1);
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'FAILED' }), 1);
   t.equal(valueOf(metrics, 'slipway_endpoint_workers_wanted'), 1);
-  const table = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8').split('## An endpoint\n')[1]!.split('\n## ')[0]!;
+  const table = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8').split('## An endpoint\n')[1]!.split('\n## ')[0]!;
   const documented = [...table.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$/gm)].map((row) => row.slice(1));
   t.same([...metrics.values()].map(({ name, type, help }) => [name, type, help]).sort(), documented.map(([name, type, , help]) => [name, type, help]).sort());
   for (const { samples } of metrics.values()) for (const { labels } of samples) t.equal(labels['endpoint'], endpoint.id);

@@ -1,4 +1,4 @@
-/** Every row of the error table in docs/api.md#errors, and the shape of error bodies. A test is named after its row. */
+/** Every row of the error table in docs/reference/api.md#errors, and the shape of error bodies. A test is named after its row. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';

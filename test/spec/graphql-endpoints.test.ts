@@ -1,4 +1,4 @@
-/** docs/management.md#graphql-endpoints: every field of an endpoint over GraphQL, what belongs to it, and what a long list costs in calls to core. */
+/** docs/reference/management.md#graphql-endpoints: every field of an endpoint over GraphQL, what belongs to it, and what a long list costs in calls to core. */
 import { pino } from 'pino';
 import t from 'tap';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';
@@ -96,7 +96,7 @@ t.test('GraphQL endpoints', async (t) => {
     t.match(await refusal({ id: 'nosuch' }), { reason: 'ENDPOINT_NOT_FOUND' });
   });
 
-  await t.test('a new endpoint names its GPUs, itself and a template (docs/management.md#graphql)', async (t) => {
+  await t.test('a new endpoint names its GPUs, itself and a template (docs/reference/management.md#graphql)', async (t) => {
     t.match(await refusal({ templateId, gpuIds: 'AMPERE_16' }), { reason: 'INVALID_REQUEST', message: /^name is required/ });
     t.match(await refusal({ templateId, name: 'x' }), { reason: 'INVALID_REQUEST', message: /^gpuIds is required/ });
     t.match(await refusal({ name: 'x', gpuIds: 'AMPERE_16' }), { reason: 'INVALID_REQUEST', message: /templateId/ });

@@ -1,4 +1,4 @@
-/** docs/management.md#graphql-operations: account, catalogue, volumes, registry credentials and pods over GraphQL. */
+/** docs/reference/management.md#graphql-operations: account, catalogue, volumes, registry credentials and pods over GraphQL. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';

@@ -1,4 +1,4 @@
-/** docs/management.md#graphql: the GraphQL API, through the real mesh, against a real core. */
+/** docs/reference/management.md#graphql: the GraphQL API, through the real mesh, against a real core. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { startSystem } from '../helpers/system.ts';

@@ -1,4 +1,4 @@
-/** The health record of docs/api.md#health: every counter moves when it must. */
+/** The health record of docs/reference/api.md#health: every counter moves when it must. */
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,4 +1,7 @@
-/** Every row of the limits in docs/api.md#limits, each at its bound and one beyond. A test is named after its row. See rate-limits, concurrency-limits. */
+/**
+ * Every row of the limits in docs/reference/api.md#limits, each at its bound and one beyond. A test is named after its row. See rate-limits,
+ * concurrency-limits.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

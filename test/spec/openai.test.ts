@@ -1,4 +1,4 @@
-/** /openai/* with the real `openai` client (docs/api.md#openai). The worker behaves like vLLM's: test/handlers/openai.js. */
+/** /openai/* with the real `openai` client (docs/reference/api.md#openai). The worker behaves like vLLM's: test/handlers/openai.js. */
 import { existsSync, readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import type { APIError } from 'openai';

@@ -1,4 +1,7 @@
-/** The queue operations (docs/api.md#surfaces), those included that real clients call besides (docs/api.md#clients): the exact shape of each answer. */
+/**
+ * The queue operations (docs/reference/api.md#surfaces), those included that real clients call besides (docs/reference/api.md#clients): the exact shape of each
+ * answer.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

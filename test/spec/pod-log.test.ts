@@ -1,4 +1,4 @@
-/** GET /v2/pods/{id}/logs: a pod's lines in the form of REST v2 (docs/api.md#log-of-a-worker-or-a-pod). */
+/** GET /v2/pods/{id}/logs: a pod's lines in the form of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
 import t from 'tap';
 import type { Test } from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

@@ -1,4 +1,6 @@
-/** Every row of the rate table in docs/api.md#rate-limits, and management: requests per 10 s, Retry-After, the dynamic limit. See concurrency-limits. */
+/**
+ * Every row of the rate table in docs/reference/api.md#rate-limits, and management: requests per 10 s, Retry-After, the dynamic limit. See concurrency-limits.
+ */
 import t from 'tap';
 import { MANAGEMENT_CALLS_MAX } from '../../core/domain/call-limits.ts';
 import { commandLine } from '../facades/cli/command-line.ts';

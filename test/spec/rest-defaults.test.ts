@@ -1,5 +1,5 @@
 /**
- * Every field of a body besides its name (docs/management.md#endpoints): the default, which changes replace workers, that what was sent can
+ * Every field of a body besides its name (docs/reference/management.md#endpoints): the default, which changes replace workers, that what was sent can
  * be sent again; and the example body of the public documents on a machine without a GPU. On a real system.
  */
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * Every field of the public documents (docs/management.md#rest), by name: it is in the OpenAPI document, and it is in a real answer of a real system; fields of
- * requests are all sent together and taken.
+ * Every field of the public documents (docs/reference/management.md#rest), by name: it is in the OpenAPI document, and it is in a real answer of a real system;
+ * fields of requests are all sent together and taken.
  */
 import t from 'tap';
 import { call } from '../helpers/grpc-clients.ts';

@@ -1,6 +1,6 @@
 /**
  * A whole life over REST, on a real system: registry credentials, a network volume, a template, an endpoint made with the
- * example body of the public documents, a pod; each is read and changed in every way of docs/management.md#operations, the endpoint does a job,
+ * example body of the public documents, a pod; each is read and changed in every way of docs/reference/management.md#operations, the endpoint does a job,
  * billing shows all of it, and everything is deleted again in order.
  */
 import t from 'tap';

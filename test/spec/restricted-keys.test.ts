@@ -1,4 +1,4 @@
-/** docs/api.md#keys: keys that are restricted to a part of the API, to reading, or to some endpoints, over HTTP: queue operations and REST. */
+/** docs/reference/api.md#keys: keys that are restricted to a part of the API, to reading, or to some endpoints, over HTTP: queue operations and REST. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { KeyScope, Permission } from '../../proto/gen/slipway/v1/access_service.ts';

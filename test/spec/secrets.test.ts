@@ -1,4 +1,7 @@
-/** Secrets (docs/api.md#s3-settings, docs/api.md#keys): s3Config reaches the worker and nobody else; keys are stored hashed; nothing of either is logged. */
+/**
+ * Secrets (docs/reference/api.md#s3-settings, docs/reference/api.md#keys): s3Config reaches the worker and nobody else; keys are stored hashed; nothing of
+ * either is logged.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';

@@ -1,4 +1,4 @@
-/** Every row of docs/api.md#states: the states of a job and what moves it from one to the next. A test is named after its row. */
+/** Every row of docs/reference/api.md#states: the states of a job and what moves it from one to the next. A test is named after its row. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';

@@ -1,4 +1,4 @@
-/** Streamed output: docs/api.md#stream: the shapes, the drain-once reading, and the resumable live feed. */
+/** Streamed output: docs/reference/api.md#stream: the shapes, the drain-once reading, and the resumable live feed. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';

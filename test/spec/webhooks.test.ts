@@ -1,4 +1,4 @@
-/** The completion webhook of docs/api.md#webhooks: when, what, signed how, and whom it must never call. Tries and pauses: limits.test.ts. */
+/** The completion webhook of docs/reference/api.md#webhooks: when, what, signed how, and whom it must never call. Tries and pauses: limits.test.ts. */
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';

@@ -86,7 +86,7 @@ function remembered<Key extends object, Value>(map: WeakMap<Key, Value>, key: Ke
 /** An endpoint's cluster. */
 export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEndpoint): PackedResource {
   const name = clusterName(endpointId);
-  // Beyond it Envoy answers 429 (docs/api.md#rate-limits).
+  // Beyond it Envoy answers 429 (docs/reference/api.md#rate-limits).
   const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
   const options = HttpProtocolOptions.encode(HttpProtocolOptions.fromPartial({
     // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again. Most keep theirs far longer.

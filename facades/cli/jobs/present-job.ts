@@ -81,7 +81,7 @@ function onOneLine(list: string): string {
   return list.replace(/\n\s*/g, ' ').replace(/^\[ | \]$/g, (end) => end.trim());
 }
 
-/** What a handler raised travels as a JSON object (docs/worker-protocol.md#results); a person wants its message and where it was raised. */
+/** What a handler raised travels as a JSON object (docs/reference/worker-protocol.md#results); a person wants its message and where it was raised. */
 export function readableError(error: string): string {
   try {
     const { error_message: message, error_traceback: trace } = JSON.parse(error) as Record<string, unknown>;

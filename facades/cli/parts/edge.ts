@@ -22,7 +22,7 @@ export function addEdge(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'edge',
     description: 'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, a flood guard and a log without keys. Its configuration is made '
-      + 'of the project\'s own limits and checked by Envoy before it runs (docs/operations.md).',
+      + 'of the project\'s own limits and checked by Envoy before it runs (docs/operate/operations.md).',
     examples: [
       'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades 10.0.0.2:8080,10.0.0.3:8080',
       'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file agents-ca.pem --listen 0.0.0.0:443',

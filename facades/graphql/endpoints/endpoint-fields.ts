@@ -36,7 +36,7 @@ export interface EndpointInput {
 /** An endpoint message as Mesh takes it. */
 export type EndpointMessage = MeshMessage<Endpoint>;
 
-/** Older clients switch FlashBoot on by this ending of the name, which stays (docs/management.md#graphql-endpoints). */
+/** Older clients switch FlashBoot on by this ending of the name, which stays (docs/reference/management.md#graphql-endpoints). */
 const FLASHBOOT_NAME = /-fb$/;
 
 /** The fields that an input names. Throws GraphQLError: a word is unknown, or something is asked for that does not exist here. */

@@ -1,4 +1,4 @@
-/** An endpoint's own metrics in the text format of Prometheus, for whoever owns it (docs/metrics.md#an-endpoint). Read from core at each reading. */
+/** An endpoint's own metrics in the text format of Prometheus, for whoever owns it (docs/reference/metrics.md#an-endpoint). Read from core at each reading. */
 import { Metrics } from '../../../core/runtime/metrics.ts';
 import type { EndpointExplanation } from '../../../proto/gen/slipway/v1/explanation.ts';
 import type { GetHealthResponse } from '../../../proto/gen/slipway/v1/job_service.ts';

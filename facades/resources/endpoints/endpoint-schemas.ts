@@ -1,5 +1,5 @@
 /**
- * Shapes of endpoints on the REST surface (docs/management.md#endpoints): the settings, which the table describes, and what this surface has
+ * Shapes of endpoints on the REST surface (docs/reference/management.md#endpoints): the settings, which the table describes, and what this surface has
  * besides. They check requests, shape answers and make the OpenAPI document.
  */
 import { Type } from 'typebox';

@@ -1,5 +1,5 @@
 /**
- * Endpoints: each setting, and how the public surfaces show it (docs/management.md#endpoints, docs/management.md#graphql-endpoints). What a
+ * Endpoints: each setting, and how the public surfaces show it (docs/reference/management.md#endpoints, docs/reference/management.md#graphql-endpoints). What a
  * setting means, the contract says.
  */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';

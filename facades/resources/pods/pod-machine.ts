@@ -1,4 +1,4 @@
-/** Shapes of the machine and the GPU of a pod (docs/management.md#pods). */
+/** Shapes of the machine and the GPU of a pod (docs/reference/management.md#pods). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 

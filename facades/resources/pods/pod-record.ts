@@ -1,4 +1,4 @@
-/** A pod as it is answered (docs/management.md#pods). */
+/** A pod as it is answered (docs/reference/management.md#pods). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { oneOf } from '../one-of.ts';

@@ -1,5 +1,5 @@
 /**
- * Pods: each setting, and how the public surfaces show it (docs/management.md#pods). What a setting means, the contract says. The inputs of
+ * Pods: each setting, and how the public surfaces show it (docs/reference/management.md#pods). What a setting means, the contract says. The inputs of
  * GraphQL that deploy a pod stand in pod.graphql: each of the three names other settings, in ways of its own.
  */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';

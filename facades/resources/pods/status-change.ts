@@ -1,4 +1,7 @@
-/** The last change of a pod's state in words, the same on both public surfaces (docs/management.md#pods, docs/management.md#graphql-operations). */
+/**
+ * The last change of a pod's state in words, the same on both public surfaces (docs/reference/management.md#pods,
+ * docs/reference/management.md#graphql-operations).
+ */
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 
 const STATE_WORDS: Readonly<Record<number, string | undefined>> = {

@@ -1,4 +1,4 @@
-/** Shapes of registry credentials (docs/management.md#registry-credentials). They check requests, shape answers and make the OpenAPI document. */
+/** Shapes of registry credentials (docs/reference/management.md#registry-credentials). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 

@@ -1,4 +1,4 @@
-/** Shapes of templates on the REST surface (docs/management.md#templates). They check requests, shape answers and make the OpenAPI document. */
+/** Shapes of templates on the REST surface (docs/reference/management.md#templates). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { bodyMembers, recordMembers } from '../rest-shapes.ts';

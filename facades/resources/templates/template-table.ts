@@ -1,5 +1,5 @@
 /**
- * Templates: each setting, and how the public surfaces show it (docs/management.md#templates). What a setting means, the contract says.
+ * Templates: each setting, and how the public surfaces show it (docs/reference/management.md#templates). What a setting means, the contract says.
  * Changes may name `category` and `serverless` with the value that they have.
  */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';

@@ -1,4 +1,7 @@
-/** Shapes of network volumes on the REST surface (docs/management.md#network-volumes). They check requests, shape answers and make the OpenAPI document. */
+/**
+ * Shapes of network volumes on the REST surface (docs/reference/management.md#network-volumes). They check requests, shape answers and make the OpenAPI
+ * document.
+ */
 import { Type } from 'typebox';
 import { bodyMembers, recordMembers } from '../rest-shapes.ts';
 import type { RestBody, RestRecord } from '../rest-values.ts';

@@ -1,4 +1,4 @@
-/** The lines that a worker or a pod wrote, live as server-sent events of REST v2 (docs/api.md#log-of-a-worker-or-a-pod). */
+/** The lines that a worker or a pod wrote, live as server-sent events of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { delay } from '../../../core/runtime/clock.ts';

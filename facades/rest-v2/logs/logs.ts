@@ -1,4 +1,4 @@
-/** The logs of a worker and of a pod (docs/api.md#log-of-a-worker-or-a-pod). */
+/** The logs of a worker and of a pod (docs/reference/api.md#log-of-a-worker-or-a-pod). */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
 import type { Operation } from '../operation.ts';

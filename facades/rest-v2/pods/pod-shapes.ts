@@ -64,7 +64,7 @@ export const PodShape = named('Pod', Type.Object({
   }, { description: 'Missing without a GPU.' })),
   cpu: Type.Optional(Type.Object({ id: Type.String(), vcpuCount: Type.Integer(), memory: Type.Integer() }, { description: 'Its size, where it has one.' })),
   cloud: word(['SECURE', 'COMMUNITY']), dataCenterId: textOrNull('Null: its machine is in none.'), cudaVersion: textOrNull('Of its machine\'s driver.'),
-  ssh: Type.Object({ proxy: Type.Null(), direct: Type.Null() }, { description: 'Ports are reached by the service: docs/api.md#ports-of-pods.' }),
+  ssh: Type.Object({ proxy: Type.Null(), direct: Type.Null() }, { description: 'Ports are reached by the service: docs/reference/api.md#ports-of-pods.' }),
   template: textOrNull('Template that gave what its body did not.'), cost: Type.Number({ description: 'US dollars an hour, by the operator\'s price table.' }),
   locked: Type.Boolean(), globalNetworking: Type.Object({ enabled: Type.Boolean() }),
   runtime: Type.Unsafe<object | null>({ anyOf: [Type.Object({

@@ -16,7 +16,7 @@ type Status = (typeof STATUSES)[number];
 
 const MIB_OF_GB = 1_024;
 
-/** Returns the fields of a new pod. 400, 422: see the rules of docs/management.md#rest-v2. */
+/** Returns the fields of a new pod. 400, 422: see the rules of docs/reference/management.md#rest-v2. */
 export function newPod(body: CreatePodBody): Partial<Pod> {
   const { gpu, cpu, mounts = {} } = body;
   if (body.image === undefined && body.templateId === undefined) throw misfit(['$: missing property \'image\', which templateId would give']);

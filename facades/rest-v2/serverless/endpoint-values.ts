@@ -19,7 +19,7 @@ export interface EndpointChanges extends FieldChanges<Endpoint> {
   ownTemplate: OwnTemplate | undefined;
 }
 
-/** Returns what creates an endpoint, with the defaults of REST v2. 400, 422: see the rules of docs/management.md#rest-v2. */
+/** Returns what creates an endpoint, with the defaults of REST v2. 400, 422: see the rules of docs/reference/management.md#rest-v2. */
 export function newEndpoint(body: CreateEndpointBody, pools: readonly GpuPool[]): EndpointChanges {
   const { gpu, cpu, type, scaling, workers = {}, timeout = 0 } = body;
   if (body.image === undefined && body.templateId === undefined) throw misfit(['$: missing property \'image\', which templateId would give']);

@@ -1,4 +1,4 @@
-/** Shapes of billing history (docs/management.md#billing). They check requests, shape answers and make the OpenAPI document. */
+/** Shapes of billing history (docs/reference/management.md#billing). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { anyOf, only } from '../filter.ts';

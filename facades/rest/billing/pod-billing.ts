@@ -1,4 +1,4 @@
-/** GET /v1/billing/pods (docs/management.md#billing). */
+/** GET /v1/billing/pods (docs/reference/management.md#billing). */
 import { UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import { readQuery } from '../read-query.ts';
 import { answers, errors } from '../rest-parts.ts';

@@ -1,9 +1,9 @@
-/** GET /v1/openapi.json: the REST description, made from the same schemas that check the requests (docs/management.md#rest). */
+/** GET /v1/openapi.json: the REST description, made from the same schemas that check the requests (docs/reference/management.md#rest). */
 import swagger from '@fastify/swagger';
 import { Type } from 'typebox';
 import type { RestApp } from '../rest-parts.ts';
 
-/** The resource groups of docs/management.md#rest. */
+/** The resource groups of docs/reference/management.md#rest. */
 const TAGS = [
   { name: 'docs', description: 'This description.' },
   { name: 'pods', description: 'Long-running processes or containers, one machine each. Workers of endpoints can be read here too.' },

@@ -1,4 +1,6 @@
-/** DELETE /v1/endpoints/{endpointId}: 204. Both worker counts must be 0 (docs/management.md#endpoints), unless the operator lets the service set them. */
+/**
+ * DELETE /v1/endpoints/{endpointId}: 204. Both worker counts must be 0 (docs/reference/management.md#endpoints), unless the operator lets the service set them.
+ */
 import { Type } from 'typebox';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
@@ -30,7 +32,7 @@ export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts):
   });
 }
 
-/** A stock tool that only sends the DELETE must be told what to send first (docs/management.md#operations). */
+/** A stock tool that only sends the DELETE must be told what to send first (docs/reference/management.md#operations). */
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof CoreError) || error.reason !== 'WORKERS_NOT_ZERO') return error;
   const text = 'workersMin and workersMax must both be 0 before an endpoint is deleted: '

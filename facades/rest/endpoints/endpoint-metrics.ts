@@ -1,4 +1,4 @@
-/** GET /v1/endpoints/{endpointId}/metrics: what /v2/{endpoint_id}/metrics says, of load-balancing endpoints too (docs/metrics.md#an-endpoint). */
+/** GET /v1/endpoints/{endpointId}/metrics: what /v2/{endpoint_id}/metrics says, of load-balancing endpoints too (docs/reference/metrics.md#an-endpoint). */
 import { Type } from 'typebox';
 import { endpointCounts } from '../../core-client/endpoint-counts.ts';
 import { errors, idOf } from '../rest-parts.ts';

@@ -1,4 +1,4 @@
-/** Path and query of endpoints (docs/management.md#lists). */
+/** Path and query of endpoints (docs/reference/management.md#lists). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { include } from '../filter.ts';

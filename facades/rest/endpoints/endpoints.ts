@@ -1,4 +1,4 @@
-/** Endpoints (docs/management.md#endpoints): made and read. Verbs that carry a rule have files of their own. */
+/** Endpoints (docs/reference/management.md#endpoints): made and read. Verbs that carry a rule have files of their own. */
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { EndpointCreateInput, EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
 import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
@@ -9,7 +9,7 @@ import { endpointFields } from './endpoint-fields.ts';
 import { EndpointPath, EndpointQuery } from './endpoint-query.ts';
 import { workersOf } from './list-endpoints.ts';
 
-/** POST /v1/endpoints (docs/management.md#endpoints). */
+/** POST /v1/endpoints (docs/reference/management.md#endpoints). */
 export function createEndpoint(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreateEndpoint', tags: ['endpoints'], summary: 'Create an endpoint',
@@ -29,7 +29,7 @@ export function createEndpoint(app: RestApp, { core, gate, readJson }: RestParts
   });
 }
 
-/** GET /v1/endpoints/{endpointId}; `includeTemplate` and `includeWorkers` add to it (docs/management.md#lists). */
+/** GET /v1/endpoints/{endpointId}; `includeTemplate` and `includeWorkers` add to it (docs/reference/management.md#lists). */
 export function getEndpoint(app: RestApp, { core, gate }: RestParts): void {
   const schema = {
     operationId: 'GetEndpoint', tags: ['endpoints'], summary: 'Read an endpoint',

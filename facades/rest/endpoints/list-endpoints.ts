@@ -1,4 +1,4 @@
-/** GET /v1/endpoints: a bare array, oldest first (docs/management.md#lists). */
+/** GET /v1/endpoints: a bare array, oldest first (docs/reference/management.md#lists). */
 import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';

@@ -1,4 +1,4 @@
-/** PATCH /v1/endpoints/{endpointId} and POST …/update: what is left out stays as it is (docs/management.md#endpoints). */
+/** PATCH /v1/endpoints/{endpointId} and POST …/update: what is left out stays as it is (docs/reference/management.md#endpoints). */
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import { EndpointPath } from './endpoint-query.ts';

@@ -10,7 +10,7 @@ import { POD } from '../../resources/pods/pod-table.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
 
-/** Ports of a pod that has neither its own nor a template's (docs/management.md#pods). */
+/** Ports of a pod that has neither its own nor a template's (docs/reference/management.md#pods). */
 const DEFAULT_PORTS = ['8888/http', '22/tcp'];
 
 /** The fields of a new pod. */

@@ -1,5 +1,5 @@
 /**
- * Bodies that create and change pods (docs/management.md#pods): the settings, which the table describes, and what this surface has besides. What
+ * Bodies that create and change pods (docs/reference/management.md#pods): the settings, which the table describes, and what this surface has besides. What
  * means nothing on one's own machines is taken and has no effect.
  */
 import { Type } from 'typebox';

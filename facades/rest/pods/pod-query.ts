@@ -1,4 +1,4 @@
-/** Queries of the reads of pods (docs/management.md#lists): what to add and what to leave out. */
+/** Queries of the reads of pods (docs/reference/management.md#lists): what to add and what to leave out. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';

@@ -1,4 +1,4 @@
-/** Pods (docs/management.md#pods): made, listed, read, deleted. Changes: update-pod.ts; what is done to them: act-on-pod.ts. */
+/** Pods (docs/reference/management.md#pods): made, listed, read, deleted. Changes: update-pod.ts; what is done to them: act-on-pod.ts. */
 import { Type } from 'typebox';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
@@ -12,7 +12,7 @@ import type { PodCreateInput } from './pod-inputs.ts';
 import { fits, PodPath, PodQuery, PodsQuery } from './pod-query.ts';
 import { podRelations } from './pod-relations.ts';
 
-/** POST /v1/pods: 201 (docs/management.md#pods). */
+/** POST /v1/pods: 201 (docs/reference/management.md#pods). */
 export function createPod(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreatePod', tags: ['pods'], summary: 'Create a pod and start it',
@@ -28,7 +28,7 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
   });
 }
 
-/** GET /v1/pods: a bare array, oldest first (docs/management.md#lists). */
+/** GET /v1/pods: a bare array, oldest first (docs/reference/management.md#lists). */
 export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListPods', tags: ['pods'], summary: 'List pods',

@@ -1,4 +1,4 @@
-/** Registry credentials (docs/management.md#registry-credentials): made, listed, read, deleted. There is no update on this surface. */
+/** Registry credentials (docs/reference/management.md#registry-credentials): made, listed, read, deleted. There is no update on this surface. */
 import { Type } from 'typebox';
 import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
 import { RegistryAuthPath } from '../../resources/registry-auths/registry-auth-schemas.ts';
@@ -7,7 +7,7 @@ import { answer, answers, changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { sendList } from '../send-list.ts';
 
-/** POST /v1/containerregistryauth (docs/management.md#registry-credentials). There is no update on this surface. */
+/** POST /v1/containerregistryauth (docs/reference/management.md#registry-credentials). There is no update on this surface. */
 export function createRegistryAuth(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreateContainerRegistryAuth', tags: ['container registry auths'], summary: 'Store credentials for a container registry',
@@ -22,7 +22,7 @@ export function createRegistryAuth(app: RestApp, { core, gate, readJson }: RestP
   });
 }
 
-/** GET /v1/containerregistryauth: a bare array, oldest first (docs/management.md#lists). */
+/** GET /v1/containerregistryauth: a bare array, oldest first (docs/reference/management.md#lists). */
 export function listRegistryAuths(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListContainerRegistryAuths', tags: ['container registry auths'], summary: 'List credentials for container registries',

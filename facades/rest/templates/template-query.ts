@@ -1,4 +1,4 @@
-/** Path and query of templates (docs/management.md#lists). */
+/** Path and query of templates (docs/reference/management.md#lists). */
 import { Type } from 'typebox';
 import { include } from '../filter.ts';
 

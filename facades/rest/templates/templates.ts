@@ -1,4 +1,4 @@
-/** Templates (docs/management.md#templates): made, listed, read, deleted. Changes: update-template.ts. */
+/** Templates (docs/reference/management.md#templates): made, listed, read, deleted. Changes: update-template.ts. */
 import { Type } from 'typebox';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
@@ -10,7 +10,7 @@ import { sendList } from '../send-list.ts';
 import { newTemplateFields } from './template-fields.ts';
 import { TemplatePath, TemplateQuery } from './template-query.ts';
 
-/** POST /v1/templates (docs/management.md#templates). */
+/** POST /v1/templates (docs/reference/management.md#templates). */
 export function createTemplate(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreateTemplate', tags: ['templates'], summary: 'Create a template',
@@ -25,7 +25,7 @@ export function createTemplate(app: RestApp, { core, gate, readJson }: RestParts
   });
 }
 
-/** GET /v1/templates: a bare array, oldest first (docs/management.md#lists). */
+/** GET /v1/templates: a bare array, oldest first (docs/reference/management.md#lists). */
 export function listTemplates(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListTemplates', tags: ['templates'], summary: 'List templates',
@@ -53,7 +53,7 @@ export function getTemplate(app: RestApp, { core, gate }: RestParts): void {
   });
 }
 
-/** DELETE /v1/templates/{templateId}: 204; 400 while an endpoint uses it (docs/management.md#templates). */
+/** DELETE /v1/templates/{templateId}: 204; 400 while an endpoint uses it (docs/reference/management.md#templates). */
 export function deleteTemplate(app: RestApp, { core, gate }: RestParts): void {
   const schema = {
     operationId: 'DeleteTemplate', tags: ['templates'], summary: 'Delete a template that no endpoint uses',

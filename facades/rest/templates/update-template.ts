@@ -1,4 +1,4 @@
-/** PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is (docs/management.md#templates). */
+/** PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is (docs/reference/management.md#templates). */
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { changed, errors, idOf, ref } from '../rest-parts.ts';

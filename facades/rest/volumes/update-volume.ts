@@ -1,4 +1,4 @@
-/** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/management.md#network-volumes): what is left out stays; the size only grows. */
+/** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/reference/management.md#network-volumes): what is left out stays; the size only grows. */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';

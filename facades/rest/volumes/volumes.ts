@@ -1,4 +1,4 @@
-/** Network volumes (docs/management.md#network-volumes): made, listed, read, deleted. Changes: update-volume.ts. */
+/** Network volumes (docs/reference/management.md#network-volumes): made, listed, read, deleted. Changes: update-volume.ts. */
 import { Type } from 'typebox';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { restChanges } from '../../resources/rest-values.ts';
@@ -10,7 +10,7 @@ import { answer, answers, changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { sendList } from '../send-list.ts';
 
-/** POST /v1/networkvolumes (docs/management.md#network-volumes). */
+/** POST /v1/networkvolumes (docs/reference/management.md#network-volumes). */
 export function createVolume(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreateNetworkVolume', tags: ['network volumes'], summary: 'Create a network volume',
@@ -25,7 +25,7 @@ export function createVolume(app: RestApp, { core, gate, readJson }: RestParts):
   });
 }
 
-/** GET /v1/networkvolumes: a bare array, oldest first (docs/management.md#lists). */
+/** GET /v1/networkvolumes: a bare array, oldest first (docs/reference/management.md#lists). */
 export function listVolumes(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListNetworkVolumes', tags: ['network volumes'], summary: 'List network volumes',

@@ -1,7 +1,7 @@
 /**
  * What a unit started and what left its process group, a daemon for instance, where there are no control groups (unit-cgroups.ts): it would go on after
  * its unit's end, with the GPU that the next one is given. It is known by a variable that it inherited, which names the machine, so that a later run of
- * the agent knows it, too. Who clears that is not found: this is for programs, not for attackers (docs/security.md).
+ * the agent knows it, too. Who clears that is not found: this is for programs, not for attackers (docs/operate/security.md).
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { Batcher } from '../../../core/runtime/batcher.ts';

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import type { FreePorts } from './free-ports.ts';
 
-/** More connections than any number of facades may have to one worker (docs/api.md#load-balancing). */
+/** More connections than any number of facades may have to one worker (docs/reference/api.md#load-balancing). */
 const CONNECTIONS_MAX = 10_000;
 const TRIES_MAX = 5;
 

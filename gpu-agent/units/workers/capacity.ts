@@ -1,4 +1,4 @@
-/** How many attempts a worker can hold: pure rules over what it asked for and what the agent itself counted (docs/worker-protocol.md#concurrency). */
+/** How many attempts a worker can hold: pure rules over what it asked for and what the agent itself counted (docs/reference/worker-protocol.md#concurrency). */
 import type { SdkTraits } from './sdk-traits.ts';
 
 /** What the agent knows about a worker's room. */

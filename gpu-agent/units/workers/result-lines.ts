@@ -1,6 +1,6 @@
 /**
  * What the Python SDK says in its output of results that it could not send: a value that has no JSON form never reaches the bridge, and its log has the
- * exact reason (docs/worker-protocol.md#results-that-cannot-be-sent). Whoever may write into a worker's log speaks of that worker's jobs only.
+ * exact reason (docs/reference/worker-protocol.md#results-that-cannot-be-sent). Whoever may write into a worker's log speaks of that worker's jobs only.
  */
 
 /** One of its lines. `over`: the SDK is done with the job. */

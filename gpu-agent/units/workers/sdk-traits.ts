@@ -1,4 +1,6 @@
-/** What a worker's SDK version tells about its habits. The table of docs/worker-protocol.md#sdk-versions; an unknown SDK gets the cautious reading. */
+/**
+ * What a worker's SDK version tells about its habits. The table of docs/reference/worker-protocol.md#sdk-versions; an unknown SDK gets the cautious reading.
+ */
 
 /** Habits that change how the agent treats a worker. */
 export interface SdkTraits {

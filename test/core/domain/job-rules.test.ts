@@ -11,7 +11,7 @@ import { queueLengthMax } from '../../../core/domain/queue-limit.ts';
 import { retentionMs } from '../../../core/domain/retention.ts';
 import * as wire from '../../../proto/wire/limits.ts';
 
-t.test('states: exactly the moves of docs/api.md#states', async (t) => {
+t.test('states: exactly the moves of docs/reference/api.md#states', async (t) => {
   const allowed: [JobState | null, Trigger, JobState | null][] = [
     [null, 'submit', 'IN_QUEUE'],
     ['IN_QUEUE', 'claim', 'IN_PROGRESS'], ['IN_QUEUE', 'cancel', 'CANCELLED'], ['IN_QUEUE', 'purge', null], ['IN_QUEUE', 'expire', null],
@@ -27,7 +27,7 @@ t.test('states: exactly the moves of docs/api.md#states', async (t) => {
   t.same(JOB_STATES.filter(canCancel), ['IN_QUEUE', 'IN_PROGRESS']);
 });
 
-t.test('policy: defaults and both ends of every bound (docs/api.md#policy)', async (t) => {
+t.test('policy: defaults and both ends of every bound (docs/reference/api.md#policy)', async (t) => {
   t.same(resolvePolicy({}, 600_000), { executionTimeoutMs: 600_000, lowPriority: false, ttlMs: 86_400_000 });
   t.same(resolvePolicy({ lowPriority: true, ttlMs: 10_000, executionTimeoutMs: 5_000 }, 1), { executionTimeoutMs: 5_000, lowPriority: true, ttlMs: 10_000 });
   t.match(resolvePolicy({ ttlMs: 604_800_000, executionTimeoutMs: 604_800_000 }, 1), { ttlMs: 604_800_000 });

@@ -1,4 +1,4 @@
-/** The scalers' tables (docs/management.md#scaling). */
+/** The scalers' tables (docs/reference/management.md#scaling). */
 import t from 'tap';
 import { chosenScaler } from '../../../core/domain/chosen-scaler.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';

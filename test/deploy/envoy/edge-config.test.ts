@@ -107,5 +107,5 @@ t.test('slipway edge --print shows the configuration; a fault of the settings en
   t.teardown(() => rmSync(used, { recursive: true }));
   writeFileSync(join(used, 'running.json'), JSON.stringify({ pid: process.pid, baseId: 0, epoch: 0 }));
   t.throws(() => execFileSync(process.execPath, [slipway, 'edge', '--data-dir', used, '--write'], { stdio: 'pipe' }), /choose another --data-dir/);
-  t.match(readFileSync(join(root, 'docs/operations.md'), 'utf8'), 'npx slipway edge');
+  t.match(readFileSync(join(root, 'docs/operate/operations.md'), 'utf8'), 'npx slipway edge');
 });

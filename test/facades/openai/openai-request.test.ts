@@ -1,4 +1,4 @@
-/** OpenAI requests as job inputs (docs/api.md#openai). */
+/** OpenAI requests as job inputs (docs/reference/api.md#openai). */
 import t from 'tap';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { readOpenaiRequest, refuseForm } from '../../../facades/openai/openai-request.ts';

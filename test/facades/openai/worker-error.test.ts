@@ -1,4 +1,4 @@
-/** Errors of workers in OpenAI's envelope, with the code that the worker gave (docs/api.md#openai). */
+/** Errors of workers in OpenAI's envelope, with the code that the worker gave (docs/reference/api.md#openai). */
 import t from 'tap';
 import { jobError, outputError } from '../../../facades/openai/worker-error.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';

@@ -1,4 +1,4 @@
-/** Where keys are found (docs/api.md#keys). */
+/** Where keys are found (docs/reference/api.md#keys). */
 import t from 'tap';
 import { keyOfQueueRequest, keyOfRestRequest } from '../../../facades/plugins/credentials.ts';
 

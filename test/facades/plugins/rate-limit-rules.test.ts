@@ -1,4 +1,4 @@
-/** The limits of docs/api.md#rate-limits as decisions. */
+/** The limits of docs/reference/api.md#rate-limits as decisions. */
 import t from 'tap';
 import { decideRate, effectiveLimit, RATE_RULES } from '../../../facades/plugins/rate-limit-rules.ts';
 import type { LimitedOperation } from '../../../facades/plugins/rate-limit-rules.ts';

@@ -1,4 +1,4 @@
-/** Pages of chunks in both shapes (docs/api.md#stream). */
+/** Pages of chunks in both shapes (docs/reference/api.md#stream). */
 import t from 'tap';
 import { presentChunks, streamStatus } from '../../../facades/queue/present-chunks.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';

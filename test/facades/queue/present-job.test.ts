@@ -1,4 +1,4 @@
-/** The public job record (docs/api.md#job-record). */
+/** The public job record (docs/reference/api.md#job-record). */
 import t from 'tap';
 import { presentAccepted, presentJob, presentListedJob, presentReceipt, publicStatus } from '../../../facades/queue/present-job.ts';
 import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';

@@ -1,4 +1,4 @@
-/** Numbers of query strings (docs/api.md#submit, docs/api.md#status). */
+/** Numbers of query strings (docs/reference/api.md#submit, docs/reference/api.md#status). */
 import t from 'tap';
 import { boundedNumber, runsyncWaitMs, statusSyncWaitMs, statusTtlMs, STREAM_HOLD_MS, streamWaitMs } from '../../../facades/queue/query-numbers.ts';
 import { reasonOf } from '../reason-of.ts';

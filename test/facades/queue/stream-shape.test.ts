@@ -1,4 +1,4 @@
-/** Which shape /stream answers with (docs/api.md#stream). */
+/** Which shape /stream answers with (docs/reference/api.md#stream). */
 import t from 'tap';
 import { chooseStreamShape, wantsEvents } from '../../../facades/queue/stream-shape.ts';
 import { reasonOf } from '../reason-of.ts';

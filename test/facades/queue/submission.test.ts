@@ -1,4 +1,4 @@
-/** Bodies of /run and /runsync: what is taken, what is refused with which word (docs/api.md#submit, docs/api.md#s3-settings). */
+/** Bodies of /run and /runsync: what is taken, what is refused with which word (docs/reference/api.md#submit, docs/reference/api.md#s3-settings). */
 import t from 'tap';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { readSubmission } from '../../../facades/queue/submission.ts';

@@ -1,4 +1,4 @@
-/** Commands as one text (docs/management.md#templates): words as a shell divides them, nothing replaced, and back. */
+/** Commands as one text (docs/reference/management.md#templates): words as a shell divides them, nothing replaced, and back. */
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
 import { commandOf, commandText, dockerArgsOf } from '../../../facades/resources/command-line.ts';

@@ -1,4 +1,4 @@
-/** Billing of the REST surface: what is asked of core and how its answer is shown (docs/management.md#billing). */
+/** Billing of the REST surface: what is asked of core and how its answer is shown (docs/reference/management.md#billing). */
 import t from 'tap';
 import { presentUsage, presentVolumeUsage } from '../../../facades/rest/billing/present-usage.ts';
 import { usageRequest } from '../../../facades/rest/billing/usage-request.ts';

@@ -1,4 +1,4 @@
-/** GET /v1/docs: the page, and all it loads, comes from here (docs/management.md#rest). */
+/** GET /v1/docs: the page, and all it loads, comes from here (docs/reference/management.md#rest). */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildFacade } from '../../../facades/app.ts';

@@ -1,4 +1,4 @@
-/** Endpoint settings of the REST surface as contract fields, and back (docs/management.md#endpoints). */
+/** Endpoint settings of the REST surface as contract fields, and back (docs/reference/management.md#endpoints). */
 import t from 'tap';
 import { endpointFields } from '../../../facades/rest/endpoints/endpoint-fields.ts';
 import { presentEndpoint } from '../../../facades/resources/endpoints/present-endpoint.ts';

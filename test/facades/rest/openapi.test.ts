@@ -1,4 +1,4 @@
-/** The REST description (docs/management.md#rest), read as clients do: over HTTP and without a key, core or no core. */
+/** The REST description (docs/reference/management.md#rest), read as clients do: over HTTP and without a key, core or no core. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
@@ -34,7 +34,7 @@ t.test('OpenAPI 3.0.3, version 0.1.0, prefix /v1', async (t) => {
   t.ok(Object.keys(description.paths).every((path) => !path.startsWith('/v1')), 'paths are relative to the prefix');
 });
 
-t.test('the seven tags of docs/management.md#rest', async (t) => {
+t.test('the seven tags of docs/reference/management.md#rest', async (t) => {
   t.same(description.tags.map(({ name }) => name), ['docs', 'pods', 'endpoints', 'network volumes', 'templates',
     'container registry auths', 'billing']);
 });
@@ -45,7 +45,7 @@ t.test('bearer everywhere but here', async (t) => {
   t.same(description.paths['/openapi.json']?.['get']?.security, []);
 });
 
-/** docs/management.md#operations: operation, id, status of success. */
+/** docs/reference/management.md#operations: operation, id, status of success. */
 const OPERATIONS = `
 get /openapi.json GetOpenAPI 200
 get /docs GetDocs 200
@@ -87,7 +87,7 @@ get /billing/endpoints EndpointBilling 200
 get /billing/networkvolumes NetworkVolumeBilling 200
 `.trim().split('\n').sort();
 
-t.test('every operation of docs/management.md#operations with its id and status, and no queue route', async (t) => {
+t.test('every operation of docs/reference/management.md#operations with its id and status, and no queue route', async (t) => {
   const operations = Object.entries(description.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => {
     const success = Object.keys(operation.responses).find((status) => status.startsWith('2'));
     return `${method} ${path} ${operation.operationId} ${success}`;

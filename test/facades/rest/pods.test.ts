@@ -1,4 +1,4 @@
-/** Pods of the REST surface as contract fields, back, and through filters (docs/management.md#lists, docs/management.md#pods). */
+/** Pods of the REST surface as contract fields, back, and through filters (docs/reference/management.md#lists, docs/reference/management.md#pods). */
 import t from 'tap';
 import { newPodFields, podFields } from '../../../facades/rest/pods/pod-fields.ts';
 import { fits } from '../../../facades/rest/pods/pod-query.ts';
@@ -17,7 +17,7 @@ t.test('a change names only what was given', async (t) => {
 });
 
 t.test('a new pod', async (t) => {
-  t.same(newPodFields({ imageName: 'x' }).ports, ['8888/http', '22/tcp'], 'the ports of docs/management.md#pods');
+  t.same(newPodFields({ imageName: 'x' }).ports, ['8888/http', '22/tcp'], 'the ports of docs/reference/management.md#pods');
   t.same(newPodFields({ imageName: 'x', ports: [] }).ports, []);
   t.notOk('ports' in newPodFields({ templateId: 't' }), 'a template has ports of its own');
   t.same(newPodFields({ templateId: 't', ports: ['80/http'] }).ports, ['80/http']);

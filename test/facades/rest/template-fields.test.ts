@@ -1,4 +1,4 @@
-/** Template settings of the REST surface as contract fields (docs/management.md#templates). */
+/** Template settings of the REST surface as contract fields (docs/reference/management.md#templates). */
 import t from 'tap';
 import { newTemplateFields, templateFields } from '../../../facades/rest/templates/template-fields.ts';
 
@@ -9,7 +9,7 @@ t.test('only what was given is changed', async (t) => {
   });
 });
 
-t.test('a new one has the defaults of docs/management.md#templates, endpoints use neither', async (t) => {
+t.test('a new one has the defaults of docs/reference/management.md#templates, endpoints use neither', async (t) => {
   const named = { name: 'n', imageName: 'x' };
   t.match(newTemplateFields(named), { volumeGb: 20, ports: ['8888/http', '22/tcp'] });
   t.same(newTemplateFields({ ...named, volumeInGb: 0, ports: [] }), { name: 'n', imageName: 'x', volumeGb: 0, ports: [] });

@@ -1,4 +1,4 @@
-/** Jobs that a worker got beyond what it asked for: in its hand, not begun (docs/worker-protocol.md#short-jobs). */
+/** Jobs that a worker got beyond what it asked for: in its hand, not begun (docs/reference/worker-protocol.md#short-jobs). */
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';

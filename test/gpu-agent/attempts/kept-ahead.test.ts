@@ -1,4 +1,4 @@
-/** Jobs beyond what a worker of our own SDK asked for: they wait in the agent until it does (docs/worker-protocol.md#short-jobs). */
+/** Jobs beyond what a worker of our own SDK asked for: they wait in the agent until it does (docs/reference/worker-protocol.md#short-jobs). */
 import t from 'tap';
 import type { Test } from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';

@@ -1,4 +1,4 @@
-/** Workers of the Python SDK with room for several short jobs are kept awake: what they are given of it (docs/worker-protocol.md#short-jobs). */
+/** Workers of the Python SDK with room for several short jobs are kept awake: what they are given of it (docs/reference/worker-protocol.md#short-jobs). */
 import t from 'tap';
 import type { Test } from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';

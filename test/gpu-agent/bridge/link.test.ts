@@ -1,4 +1,4 @@
-/** The link of a worker of slipway/worker with its agent (docs/worker-protocol.md#link): its own end of it, over a real connection. */
+/** The link of a worker of slipway/worker with its agent (docs/reference/worker-protocol.md#link): its own end of it, over a real connection. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { spawn } from 'node:child_process';

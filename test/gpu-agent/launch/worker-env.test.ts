@@ -9,7 +9,7 @@ const build = (over: Partial<WorkerEnvFacts> = {}): Record<string, string> => bu
 });
 const gpu = (uuid: string, virtual = false, index?: number) => ({ uuid, name: 'NVIDIA L4', virtual, index });
 
-t.test('the addresses obey the rules of docs/worker-protocol.md#environment', async (t) => {
+t.test('the addresses obey the rules of docs/reference/worker-protocol.md#environment', async (t) => {
   const env = build({ gpus: [gpu('GPU-1')] });
   t.equal(env.RUNPOD_WEBHOOK_GET_JOB, 'http://127.0.0.1:9000/v2/ep/tok/job-take/$ID?gpu=NVIDIA+L4');
   t.equal(env.RUNPOD_WEBHOOK_POST_OUTPUT, 'http://127.0.0.1:9000/v2/ep/tok/job-done/$RUNPOD_POD_ID/$ID?gpu=NVIDIA+L4');

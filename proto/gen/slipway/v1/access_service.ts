@@ -200,7 +200,7 @@ export interface CheckAccessResponse {
   keyId: string;
   /** Type of the endpoint; UNSPECIFIED when none was named. */
   endpointType: EndpointType;
-  /** Workers of the endpoint that are running now; the dynamic rate limit of docs/api.md#rate-limits grows with them. */
+  /** Workers of the endpoint that are running now; the dynamic rate limit of docs/reference/api.md#rate-limits grows with them. */
   workersRunning: number;
   /** Milliseconds for which a facade may reuse this decision. */
   validMs: number;

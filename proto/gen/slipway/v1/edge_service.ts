@@ -45,7 +45,7 @@ export namespace RequestLimit {
   export type QUOTA = typeof RequestLimit.QUOTA;
 }
 
-/** What is asked of an endpoint, as far as it has limits of its own (docs/api.md#rate-limits). */
+/** What is asked of an endpoint, as far as it has limits of its own (docs/reference/api.md#rate-limits). */
 export const RequestOperation = {
   /** UNSPECIFIED - Not told. */
   UNSPECIFIED: 0,

@@ -162,8 +162,8 @@ export interface Endpoint {
   /** FLASHBOOT was asked for with priority, which means the same here. Default false; a change of flash_boot_type that does not name it sets it to false. */
   priorityFlashBoot: boolean;
   /**
-   * How far the rollout of its version has come: CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK (docs/management.md#releases). Others may follow. Empty
-   * once it is complete, and as long as no version has come up. Output only.
+   * How far the rollout of its version has come: CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK (docs/reference/management.md#releases). Others may follow.
+   * Empty once it is complete, and as long as no version has come up. Output only.
    */
   rolloutState: string;
   /** The same in a sentence, for people: of HELD why the version does not start. Empty as the state. Output only. */

@@ -119,7 +119,10 @@ export interface ScaleDecision {
 
 /** One thing that a decision did. */
 export interface ScaleAction {
-  /** ADD, WAKE, FREEZE, DRAIN, RETIRE, or PREEMPT: a worker of another endpoint that only does jobs of low priority is to go when they are done. Others may follow. */
+  /**
+   * ADD, WAKE, FREEZE, DRAIN, RETIRE, or PREEMPT: a worker of another endpoint that only does jobs of low priority is to go when they are done. Others may
+   * follow.
+   */
   kind: string;
   /** The worker; empty for ADD and PREEMPT. */
   workerId: string;
@@ -127,7 +130,11 @@ export interface ScaleAction {
 
 /** Something that keeps an endpoint from workers it wishes for, or jobs and requests from it. */
 export interface ScaleLimit {
-  /** WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several), GAVE_WAY (workers of low priority went because others needed their GPUs) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken; REQUEST_RATE, REQUESTS_AT_ONCE or REQUEST_QUOTA (the account's): facades and edges refused requests with 429. Others may follow. */
+  /**
+   * WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several), GAVE_WAY
+   * (workers of low priority went because others needed their GPUs) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken;
+   * REQUEST_RATE, REQUESTS_AT_ONCE or REQUEST_QUOTA (the account's): facades and edges refused requests with 429. Others may follow.
+   */
   limit: string;
   /** Workers that there would be without it; 0 of what refuses jobs or requests. */
   cut: number;
@@ -141,7 +148,10 @@ export interface ScaleLimit {
 export interface WorkerExplanation {
   /** Its id. */
   id: string;
-  /** STARTING, UNREADY (a server that was ready and is not now), IDLE, BUSY, FROZEN, DRAINING, OUTDATED, CRASHED or AWAY (its machine is not connected). Others may follow. */
+  /**
+   * STARTING, UNREADY (a server that was ready and is not now), IDLE, BUSY, FROZEN, DRAINING, OUTDATED, CRASHED or AWAY (its machine is not connected). Others
+   * may follow.
+   */
   state: string;
   /** Jobs or requests that it holds. */
   held: number;

@@ -60,7 +60,7 @@ export namespace SubmitKind {
 }
 
 /**
- * Execution policy of one job (docs/api.md#policy). An absent field takes the default; a value out of range fails the submission with
+ * Execution policy of one job (docs/reference/api.md#policy). An absent field takes the default; a value out of range fails the submission with
  * reason INVALID_POLICY and stores nothing.
  */
 export interface JobPolicy {
@@ -82,7 +82,7 @@ export interface JobPolicy {
   ttlMs?: number | undefined;
 }
 
-/** Object storage settings that are handed to the worker with the job (docs/api.md#s3-settings). Stored encrypted, never returned, never logged. */
+/** Object storage settings that are handed to the worker with the job (docs/reference/api.md#s3-settings). Stored encrypted, never returned, never logged. */
 export interface S3Config {
   /** Bucket access key id. */
   accessId: string;

@@ -235,7 +235,10 @@ export interface PipelineReply {
     /** Answer to check_access. */
     { $case: "checkAccess"; value: CheckAccessResponse }
     | undefined;
-  /** True in the answer to a submit_and_wait whose job was queued first, because no worker at this replica was free. Another replica may have one. Default: false. */
+  /**
+   * True in the answer to a submit_and_wait whose job was queued first, because no worker at this replica was free. Another replica may have one. Default:
+   * false.
+   */
   wasQueued?: boolean | undefined;
 }
 
@@ -467,8 +470,8 @@ export interface RetryJobsRequest {
    */
   cursor: string;
   /**
-   * Only jobs of this group of errors, by the `id` that ListErrors gives it; ListErrors looks at the newest jobs, this at all that there were at the first call.
-   * To see whether a job is of it its error is read: a call also ends after 64 MiB of errors. Empty: whatever their errors say.
+   * Only jobs of this group of errors, by the `id` that ListErrors gives it; ListErrors looks at the newest jobs, this at all that there were at the first
+   * call. To see whether a job is of it its error is read: a call also ends after 64 MiB of errors. Empty: whatever their errors say.
    */
   errorGroup: string;
   /** Only jobs that became FAILED or TIMED_OUT at or after this time. Absent: from the first. */
@@ -605,7 +608,7 @@ export interface GetHealthResponse {
   workers: WorkerCounts | undefined;
 }
 
-/** Jobs of an endpoint (docs/api.md#health). */
+/** Jobs of an endpoint (docs/reference/api.md#health). */
 export interface JobCounts {
   /** Ever completed. */
   completed: number;
@@ -619,7 +622,7 @@ export interface JobCounts {
   retried: number;
 }
 
-/** Workers of an endpoint (docs/api.md#health). */
+/** Workers of an endpoint (docs/reference/api.md#health). */
 export interface WorkerCounts {
   /** Started and without a job. */
   idle: number;

@@ -36,7 +36,8 @@ export interface ListMachinesRequest {
     | undefined;
   /**
    * Searches id, name, locations and the agent's version. Ordered by `name`, `seen`, `state` (away first), `memory`, `processors` or `gpus`. Filtered by
-   * `state` (here, away, cordoned; revoked: all its keys are) and `gpu` (text in the type of one of its GPUs, whatever its case). Absent: all, in its own order.
+   * `state` (here, away, cordoned; revoked: all its keys are) and `gpu` (text in the type of one of its GPUs, whatever its case). Absent: all, in its own
+   * order.
    */
   view?: ListView | undefined;
 }

@@ -1071,8 +1071,8 @@ export const SetPricesResponse: MessageFns<SetPricesResponse> = {
 };
 
 /**
- * Metered time of the caller's account, or of all accounts for the root key, to the millisecond by the database clock, and what it costs by the operator's price table. A key for
- * some endpoints sees of workers those of its endpoints.
+ * Metered time of the caller's account, or of all accounts for the root key, to the millisecond by the database clock, and what it costs by the operator's
+ * price table. A key for some endpoints sees of workers those of its endpoints.
  */
 export type UsageServiceService = typeof UsageServiceService;
 export const UsageServiceService = {
