@@ -64,7 +64,7 @@ export interface AssumedTimes {
 }
 
 /**
- * Until an endpoint's own times are known, those of loads that others recorded (docs/contribute/lab/performance.md#recorded-loads). Starts: what a fifth, half
+ * Until an endpoint's own times are known, those of loads that others recorded (docs/contribute/lab/loads.md). Starts: what a fifth, half
  * and nine of ten of 7,531 loads of a model took (Alibaba GenTD26). An execution: geometric mean of the means of the three records, 1.2, 6.5 and 24.6 s.
  */
 export const ASSUMED_TIMES: AssumedTimes = { executionMs: 5_800, startsMs: [3_000, 22_700, 42_000] };

@@ -1,6 +1,6 @@
 /**
  * A span as OTLP's protobuf has it. Written here and not by OpenTelemetry's SDK, because a span of that costs several times as much and lives as a hundred
- * objects until it is sent; this one leaves the heap when it ends (see docs/contribute/lab/performance.md).
+ * objects until it is sent; this one leaves the heap when it ends (see docs/contribute/lab/traces.md).
  */
 import { attributesOf, bytesOf, field } from './otlp.ts';
 import type { Attributes } from './otlp.ts';

@@ -28,7 +28,7 @@ Simulates machines over the real session protocol against a real core and Postgr
   --seed <n>           default 1
   --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads; exits 1 where it does not win
   --trace <file>       instead: the same over a recorded load, a job a line: when it was submitted and how long it ran, in milliseconds; or as several
-                       are published (docs/contribute/lab/performance.md), from whose tokens the length of a job is worked out
+                       are published (docs/contribute/lab/loads.md), from whose tokens the length of a job is worked out
   --target <seconds>   of the SLO scaler there (default 10); --starts has its cold starts (without it some of 15 to 40 s)
   --only <text>        of the lines of that record only those that hold it
   --every <n>          one of so many of its jobs
