@@ -1,3 +1,4 @@
+// test: 10 s
 /** The style, checked: import arrows, lengths, banned words. Each message says what to do instead. Rules and reasons: ARCHITECTURE.md. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

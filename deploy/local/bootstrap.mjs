@@ -21,10 +21,14 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const modules = join(root, 'node_modules');
 const pinnedNode = join(modules, 'node', 'bin', 'node');
 
-/** File that each command runs, whether it needs the development packages too, and the file with its help, which must need no installation. */
+/**
+ * For each command the file that it runs, arguments that it always gets, whether it needs the development packages too, and the file with its
+ * help, which must need no installation.
+ */
 const COMMANDS = {
   start: { file: 'deploy/local/start.ts', development: false, help: 'deploy/local/start-help.txt' },
   test: { file: 'deploy/local/run-tests.ts', development: true },
+  'test:of': { file: 'deploy/local/run-tests.ts', args: ['--of'], development: true },
   'test:python': { file: 'deploy/local/make-test-pythons.ts', development: true },
   bench: { file: 'test/bench/main.ts', development: true },
   fleet: { file: 'test/fleet/main.ts', development: true },
@@ -194,4 +198,4 @@ if (missingPackages(command.development).length > 0) {
   await install(command.development);
 }
 await buildGenerated();
-process.exitCode = await run(command.file, args);
+process.exitCode = await run(command.file, [...command.args ?? [], ...args]);

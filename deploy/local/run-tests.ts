@@ -1,15 +1,19 @@
 /**
- * `npm test`: makes the Pythons that tests need, runs tap and says at the end what was skipped and how many assertions passed and failed.
+ * `npm test`: makes what the tests need, runs them and prints at the end what was skipped and how many assertions passed and failed.
  * Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail when any test was skipped.
+ * `--of FILE…` (`npm run test:of`) runs the tests that import these files; with `--list` it only prints them.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
+import { inspect } from 'node:util';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
-import { toolsFor } from './test-needs.ts';
+import { DeclarationError, TEST_NEEDS, needsOf } from './test-declaration.ts';
+import type { TestNeed } from './test-declaration.ts';
+import { testsOf } from './test-of.ts';
 import { startTestPostgres } from './test-postgres.ts';
 import { makeTestPythons } from './test-pythons.ts';
 import { TestResultReader } from './test-results.ts';
@@ -30,7 +34,13 @@ const outputFile = join(root, '.tap', 'results.tap');
 const imagesFolder = join(root, '.tap', 'images');
 /** Read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');
+/** Seconds of each file of the last run, longest first. */
+const timesFile = join(root, '.tap', 'times.json');
+/** So many of the longest files are printed at the end. */
+const LONGEST = 10;
 const NO_SKIPS = '--no-skips';
+const OF = '--of';
+const LIST = '--list';
 /**
  * tap leads a group together with its tests and a guard that blocks on a pipe which only this process holds: when this process is gone,
  * however it ended, the guard kills the group. What tests start outside of the group is tied to their own life (test/helpers).
@@ -103,6 +113,13 @@ interface RunOutcome {
   flaky: string[];
 }
 
+/** The outcome of the files of one pool. */
+interface FileRun extends RunOutcome {
+  failedFiles: readonly FailedFile[];
+  /** Seconds of each file. */
+  times: ReadonlyMap<string, number>;
+}
+
 /** A line for each file and the details of each failure; with options of tap its own reporter shows the run on a terminal. */
 async function runFiles(args: readonly string[]): Promise<RunOutcome> {
   const files = filesOf(args);
@@ -115,6 +132,7 @@ async function runFiles(args: readonly string[]): Promise<RunOutcome> {
   }
   if (!files) return readRun(tapProgram, ['run', '--reporter=tap', ...args]);
   const first = await readRun(poolProgram, [`--jobs=${JOBS}`, `--spare=${SPARE_JOBS}`, ...files]);
+  if (files.length > LONGEST) reportTimes(first.times);
   const again = typeof first.code === 'string' || stopping.signal.aborted ? [] : filesToRunAgain(first.failedFiles, files);
   if (again.length === 0) return first;
   say(`Once more, alone: ${again.join(', ')}`);
@@ -125,13 +143,43 @@ async function runFiles(args: readonly string[]): Promise<RunOutcome> {
 }
 
 /** Runs what writes TAP, and reads it. */
-async function readRun(program: string, options: readonly string[]): Promise<RunOutcome & { failedFiles: readonly FailedFile[] }> {
+async function readRun(program: string, options: readonly string[]): Promise<FileRun> {
+  const times = new Map<string, number>();
   const reader = new TestResultReader({
-    onFile: (name, ok, timeMs) => say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`),
+    onFile: (name, ok, timeMs) => {
+      times.set(name, Math.round(timeMs) / 1000);
+      say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`);
+    },
     onFailure: (name, details) => say(`FAILED ${name}\n${details.replaceAll(/^/gm, '         ')}`),
   });
   const code = await run(program, options, (text) => reader.write(text));
-  return { code, results: reader.end(), files: reader.files, flaky: [], failedFiles: reader.failedFiles };
+  return { code, results: reader.end(), files: reader.files, flaky: [], failedFiles: reader.failedFiles, times };
+}
+
+/** Keeps the time of each file and prints the longest, for the times that files declare. */
+function reportTimes(times: ReadonlyMap<string, number>): void {
+  const sorted = [...times].sort(([, a], [, b]) => b - a);
+  writeFileSync(timesFile, JSON.stringify(Object.fromEntries(sorted), undefined, 1));
+  say(`longest: ${sorted.slice(0, LONGEST).map(([file, seconds]) => `${file} ${Math.round(seconds)} s`).join(', ')}`);
+}
+
+/** What the files of a run declare; everything when tap's own options choose the files. Throws when a declaration has an unknown word. */
+function needsOfRun(args: readonly string[]): ReadonlySet<TestNeed> {
+  const files = filesOf(args);
+  return files ? needsOf(root, files) : new Set(TEST_NEEDS);
+}
+
+/** The tests of the named source files; prints them. Undefined when there are none. */
+function findTestsOf(sources: readonly string[]): string[] | undefined {
+  const missing = sources.filter((file) => !existsSync(resolve(root, file)));
+  if (sources.length === 0 || missing.length > 0) {
+    say(missing.length > 0 ? `There is no file ${missing.join(', ')}.` : 'Name source files: npm run test:of FILE');
+    return undefined;
+  }
+  const found = sources.flatMap((source) => testsOf(root, source));
+  for (const { file, distance } of found) say(distance <= 1 ? file : `${file}, through ${distance - 1} other ${distance === 2 ? 'file' : 'files'}`);
+  if (found.length === 0) say(`No test imports ${sources.join(', ')}: find by its subject in test/spec or test/e2e what covers it.`);
+  return found.length === 0 ? undefined : [...new Set(found.map(({ file }) => file))];
 }
 
 function skip(what: string, { message }: Error): void {
@@ -145,16 +193,23 @@ function interruption(args: readonly string[], files: number, how: string): stri
 }
 
 async function main(): Promise<number> {
-  const noSkips = process.argv.includes(NO_SKIPS);
-  const args = process.argv.slice(2).filter((argument) => argument !== NO_SKIPS);
+  const flags = new Set(process.argv.filter((argument) => [NO_SKIPS, OF, LIST].includes(argument)));
+  const named = process.argv.slice(2).filter((argument) => !flags.has(argument));
+  const args = flags.has(OF) ? findTestsOf(named) : named;
+  if (!args) return 1;
+  return flags.has(LIST) ? 0 : runAll(args, flags.has(NO_SKIPS));
+}
+
+async function runAll(args: readonly string[], noSkips: boolean): Promise<number> {
+  const needs = needsOfRun(args);
   mkdirSync(join(root, '.tap'), { recursive: true });
   rmSync(summaryFile, { force: true });
   await buildTap();
   const seams = { report: say, signal: stopping.signal, clock: systemClock };
-  const tools = toolsFor(root, args);
-  await makeTestPythons(root, seams, (name) => tools.has(name)).catch((error: Error) => skip('Python workers', error));
-  if (tools.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
-  const postgres = tools.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
+  const isWanted = (name: string): boolean => needs.has(name.startsWith('python-') ? 'python' : name as TestNeed);
+  await makeTestPythons(root, seams, isWanted).catch((error: Error) => skip('Python workers', error));
+  if (needs.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
+  const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
   process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
@@ -179,4 +234,7 @@ async function main(): Promise<number> {
   return code !== 0 || failed > 0 || (noSkips && skipped.length > 0) ? 1 : 0;
 }
 
-process.exit(await main());
+process.exit(await main().catch((error: unknown) => {
+  say(error instanceof DeclarationError ? error.message : inspect(error));
+  return 1;
+}));

@@ -5,10 +5,18 @@
 import type { Test } from 'tap';
 
 let current: Test | undefined;
+let currentFile: string | undefined;
 
-/** Says which file's test it is from now on; undefined between files. */
-export function setCurrentTest(test: Test | undefined): void {
+/** Sets which file's test it is from now on; `undefined` between files. `file` is absolute. */
+export function setCurrentTest(test: Test | undefined, file?: string): void {
   current = test;
+  currentFile = file;
+}
+
+/** Returns the absolute path of the test file that runs in this process; `undefined` when it runs none. */
+export function runningFile(): string | undefined {
+  const program = process.argv[1];
+  return currentFile ?? (program?.endsWith('.test.ts') ? program : undefined);
 }
 
 const t = new Proxy({} as Test, {

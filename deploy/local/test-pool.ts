@@ -1,39 +1,21 @@
 /**
- * Runs test files side by side and writes their output as one TAP stream, each file a subtest; the files that wait longest go first. `tap
+ * Runs test files side by side and writes their output as one TAP stream, each file a subtest; the files that take longest go first. `tap
  * run` would do it too, but puts a loader of its own (for coverage, which nobody reads here) into every Node process that a test starts:
  * that doubled the run. Most files share a few processes, which halved it again. Arguments: `--jobs=N`, `--spare=N` for so many more while
  * processors idle, then the files. Ends with 1 when a file failed.
  */
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { SpareProcessors } from './spare-processors.ts';
-import { runsAlone } from './test-alone.ts';
+import { readDeclaration } from './test-declaration.ts';
 import { SharedProcess, runAlone } from './test-process.ts';
 import type { FileResult } from './test-process.ts';
-
-/** Folders whose files take longest: they start processes and wait for them. One of these at the end would be waited for alone. */
-const SLOW_FOLDERS = [
-  'test/examples/', 'test/e2e/', 'test/kill/', 'test/docs/', 'test/deploy/', 'test/fleet/', 'test/facades/cli/', 'test/bad-input/', 'test/spec/',
-];
 
 /** What the pool is told besides the files. */
 const COUNTS = { jobs: { type: 'string', default: '2' }, spare: { type: 'string', default: '0' } } as const;
 
 const root = join(import.meta.dirname, '..', '..');
-
-function place(file: string): number {
-  const index = SLOW_FOLDERS.findIndex((folder) => file.includes(folder));
-  // Of the others the short ones come last, so that no processor waits long for the run's last file.
-  return index < 0 ? SLOW_FOLDERS.length + 1 / (1 + limitOf(file)) : index;
-}
-
-/** What a file says it may take, in milliseconds; 0 when it says nothing, as the short ones do. */
-function limitOf(file: string): number {
-  const [, limit = '0'] = /\bt\.setTimeout\(([\d_]+)\)/.exec(readFileSync(resolve(root, file), 'utf8')) ?? [];
-  return Number(limit.replaceAll('_', ''));
-}
 
 class Report {
   #ended = 0;
@@ -62,10 +44,12 @@ class Report {
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: COUNTS, allowPositionals: true });
-  const places = new Map(positionals.map((file) => [file, place(file)]));
-  const waiting = positionals.toSorted((a, b) => places.get(a)! - places.get(b)!);
-  // Without a PostgreSQL for all, each process starts one for itself, which ends with its file.
-  const mayShare = (process.env.SLIPWAY_TEST_POSTGRES ?? '') !== '';
+  const declared = new Map(positionals.map((file) => [file, readDeclaration(root, file)]));
+  // A long file that starts last would be waited for alone.
+  const waiting = positionals.toSorted((a, b) => declared.get(b)!.seconds - declared.get(a)!.seconds);
+  const hasPostgres = (process.env.SLIPWAY_TEST_POSTGRES ?? '') !== '';
+  /** Without a PostgreSQL for all, a file's process starts one for itself, which ends with the process. */
+  const mayShare = (file: string): boolean => !declared.get(file)!.alone && (hasPostgres || !declared.get(file)!.needs.has('postgres'));
   const report = new Report();
   process.stdout.write('TAP version 14\n');
   const jobs = Math.max(1, Number(values.jobs));
@@ -78,7 +62,7 @@ async function main(): Promise<number> {
     };
     for (let file = await next(); file !== undefined; file = await next()) {
       const startedMs = systemClock.monotonicMs();
-      const result = mayShare && !runsAlone(root, file) ? await shared.run(join(root, file)) : await runAlone(file, slot, systemClock);
+      const result = mayShare(file) ? await shared.run(resolve(root, file)) : await runAlone(file, slot, systemClock);
       report.add(file, result, systemClock.monotonicMs() - startedMs);
     }
     const open = await shared.end();

@@ -19,10 +19,10 @@ const PRELOADED = ['--import', pathToFileURL(join(import.meta.dirname, 'test-dom
 
 type Ending = number | NodeJS.Signals;
 
-/** What a file wrote and how it ended: 0 when all is well. */
+/** What a file wrote and how it ended: 0 when all is well, else an exit code, a signal or a sentence. */
 export interface FileResult {
   lines: string[];
-  how: Ending;
+  how: number | string;
 }
 
 /** `event`: 'close' also waits for the last of its output. */
@@ -43,6 +43,12 @@ function outcomeOf(child: ChildProcess): Promise<FileOutcome> {
     };
     child.on('message', read);
   });
+}
+
+/** Returns 0 when all is well, 1 for failed assertions, a sentence when the file left its process changed. */
+function howOf({ ok, changed }: FileOutcome): number | string {
+  if (!ok) return 1;
+  return changed.length === 0 ? 0 : `it left ${changed.join(', ')} changed: restore it, or declare "// test: alone"`;
 }
 
 /** Runs a file in a process of its own. */
@@ -79,17 +85,17 @@ export class SharedProcess {
     const stuck = this.#clock.after(STUCK_MS, () => child.kill('SIGKILL'));
     const answered = outcomeOf(child);
     child.send({ file, limitMs: FILE_MS } satisfies FileOrder);
-    const result = await Promise.race([answered, ended]);
+    const result: FileOutcome | Ending = await Promise.race([answered, ended]);
     stuck.cancel();
     const outcome = typeof result === 'object' ? result : undefined;
-    const how = outcome ? Number(!outcome.ok) : result as Ending;
+    const how = typeof result === 'object' ? howOf(result) : result || 1;
     this.#open = outcome?.open ?? [];
     if (how !== 0) {
       this.#child = undefined;
       child.kill('SIGKILL');
       await ended;
     }
-    return { lines: outcome?.tap.split('\n').slice(0, -1) ?? [], how: outcome ? how : how || 1 };
+    return { lines: outcome?.tap.split('\n').slice(0, -1) ?? [], how };
   }
 
   /** Lets the process end. Answers what kept it from ending by itself; undefined when all is well. */

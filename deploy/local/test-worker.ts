@@ -23,6 +23,8 @@ export interface FileOutcome {
   tap: string;
   /** What keeps this process alive after it, by kind. */
   open: string[];
+  /** Parts of the process that it left changed: the next file would meet them. */
+  changed: string[];
 }
 
 const currentUrl = pathToFileURL(join(import.meta.dirname, 'test-current.ts')).href;
@@ -30,18 +32,30 @@ registerHooks({
   resolve: (specifier, context, next) => next(specifier === 'tap' ? currentUrl : specifier, context),
 });
 
+/** Parts of a process that a test file may change by mistake, each as text. */
+function processState(): Map<string, string> {
+  const env = Object.entries(process.env).map(([name, value]): [string, string] => [`process.env.${name}`, value!]);
+  return new Map([...env, ['process.cwd()', process.cwd()]]);
+}
+
+function changesSince(before: ReadonlyMap<string, string>): string[] {
+  const now = processState();
+  return [...new Set([...before.keys(), ...now.keys()])].filter((name) => before.get(name) !== now.get(name));
+}
+
 async function runFile({ file, limitMs }: FileOrder): Promise<FileOutcome> {
+  const before = processState();
   const options: ConstructorParameters<typeof Test>[0] = {
     name: file, timeout: limitMs, cb: async () => { await import(pathToFileURL(file).href); },
   };
   const test = new Test(options);
   let tap = '';
   test.on('data', (part) => { tap += String(part); });
-  setCurrentTest(test);
+  setCurrentTest(test, file);
   await new Promise<void>((resolve) => { test.runMain(resolve); });
   test.setTimeout(0);
   setCurrentTest(undefined);
-  return { ok: test.results?.ok === true, tap, open: process.getActiveResourcesInfo() };
+  return { ok: test.results?.ok === true, tap, open: process.getActiveResourcesInfo(), changed: changesSince(before) };
 }
 
 process.on('message', (order: FileOrder) => {

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Runs the corpus: each wrong request gets its status and code, nothing is stored, and the server goes on working. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Runs the corpus of /graphql: each wrong request gets its status and code, nothing changes, and the server goes on working. */
 import postgres from 'postgres';
 import t from 'tap';

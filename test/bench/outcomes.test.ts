@@ -1,3 +1,4 @@
+// test: postgres, python
 /** What the bench looks for after each round is found wrong when anything of it is. */
 import postgres from 'postgres';
 import t from 'tap';

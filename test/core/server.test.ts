@@ -1,3 +1,4 @@
+// test: postgres
 /** The gRPC edge: request ids, hidden faults, a graceful stop. */
 import { credentials, Metadata, status as Code } from '@grpc/grpc-js';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** What core says when it cannot start: what to correct, and nothing that sounds as if waiting would help. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

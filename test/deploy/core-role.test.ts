@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Core's role in the embedded PostgreSQL: no superuser, and enough for migrations and everything else; a data folder of before is carried over. */
 import { join } from 'node:path';
 import postgres from 'postgres';

@@ -1,3 +1,4 @@
+// test: python, 10 s
 /** The Pythons of tests: what a worker does not use is not loaded at its start, and is all there once something of it is used. */
 import { execFileSync } from 'node:child_process';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /**
  * Ports that may be lost between the look and the listening: core takes another one and keeps it, the facade says clearly that the user's
  * own is taken.

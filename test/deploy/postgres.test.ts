@@ -1,3 +1,4 @@
+// test: 10 s
 /**
  * The embedded PostgreSQL: made once, back after kill -9 on the port that it got, taken over from a launcher that was killed, and reachable
  * for its own user.

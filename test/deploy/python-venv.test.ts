@@ -1,3 +1,4 @@
+// test: alone, python
 /** Python environments: reused, made anew when the requirements change, and clear words where something is missing. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: alone
 /** The closing line of a test run is counted from tap's own output: this feeds it what real runs print. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -59,7 +60,7 @@ t.test('a few files that fail among many are run again, alone', async (t) => {
     // What a loaded machine does to a test, made sure: it fails the first time and passes the second.
     'flaky.ts': `t.ok(1); t.ok(existsSync(${JSON.stringify(path('seen'))})); writeFileSync(${JSON.stringify(path('seen'))}, ''); t.ok(1);`,
   };
-  const imports = `import t from ${tap}; import { existsSync, writeFileSync } from 'node:fs';`;
+  const imports = `import t from 'tap'; import { existsSync, writeFileSync } from 'node:fs';`;
   for (const [name, body] of Object.entries(files)) writeFileSync(path(name), `${imports} t.test('x', async (t) => { ${body} });`);
   const read = (names: readonly string[]) => {
     const reader = new TestResultReader();

@@ -1,16 +1,14 @@
+// test: alone, 10 s
 /** Test files that share a process: each has a test, a limit and an end of its own, and a failure of one is not the next one's. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
-import { runsAlone } from '../../deploy/local/test-alone.ts';
 import { SpareProcessors } from '../../deploy/local/spare-processors.ts';
 import { SharedProcess } from '../../deploy/local/test-process.ts';
 import { TestResultReader } from '../../deploy/local/test-results.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
 import { scratch } from '../helpers/scratch.ts';
 
-const root = join(import.meta.dirname, '../..');
 /** `import t from 'tap'` is answered by the process that runs the file, wherever the file lies. */
 const FILES = {
   'good.ts': `import t from 'tap'; import { seen } from './seen.ts';
@@ -31,6 +29,8 @@ const FILES = {
     t.test('k', async (t) => { t.ok(1); top.runInAsyncScope(() => setTimeout(() => { throw new Error('of nobody'); }, 1));
       await new Promise((resolve) => { process.once('uncaughtExceptionMonitor', resolve); }); });`,
   'open.ts': `import t from 'tap'; import { createServer } from 'node:net'; t.test('g', async (t) => { createServer().listen(0); t.ok(1); });`,
+  'changing.ts': `import t from 'tap'; t.test('l', async (t) => { process.env.LEFT_BY_TEST = '1'; t.ok(1); });`,
+  'unchanged.ts': `import t from 'tap'; t.test('m', async (t) => { t.equal(process.env.LEFT_BY_TEST, undefined); });`,
   'seen.ts': 'export const seen: string[] = [];',
 };
 
@@ -57,16 +57,11 @@ t.test('files that share a process', async (t) => {
   t.match(await run('late.ts'), { how: 1, passed: 1, failed: 1, failures: ['h > thrown late'] }, 'an error of a timer is that of its test');
   t.match(await run('rejected.ts'), { how: 1, passed: 1, failed: 1, failures: ['j > inner > rejected'] }, 'a rejection that nobody awaits as well');
   t.match(await run('nobody.ts'), { how: 1, passed: 1, failures: [/of nobody/] }, 'an error of no test is the file\'s');
+  t.match(await run('changing.ts'), { how: /^it left process\.env\.LEFT_BY_TEST changed: restore it, or declare/, passed: 1 });
+  t.same(await run('unchanged.ts'), { how: 0, passed: 1, failed: 0, failures: [] }, 'a new process');
   t.same(await run('open.ts'), { how: 0, passed: 1, failed: 0, failures: [] });
   t.match(await shared.end(), /SIGKILL; open after the last file: .*TCPServerWrap/, 'what is left open fails the run');
   t.equal(await shared.end(), undefined);
-});
-
-t.test('files that get a process for themselves', async (t) => {
-  t.ok(runsAlone(root, 'test/core/runtime/host-user.test.ts'), 'changes the environment');
-  t.ok(runsAlone(root, 'test/core/rpc/pipeline.test.ts'), 'measures memory');
-  t.ok(runsAlone(root, 'test/gpu-agent/executors/container/networks.test.ts'), 'has a helper that starts something for the whole file');
-  t.notOk(runsAlone(root, 'test/spec/states.test.ts'));
 });
 
 t.test('one more file runs while processors idle, and the next looks anew', async (t) => {

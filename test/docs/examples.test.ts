@@ -1,3 +1,4 @@
+// test: postgres
 /** The commands of docs/reference/api.md and docs/reference/management.md work as they stand beside a system that npm start would have left its facts of. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

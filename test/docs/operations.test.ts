@@ -1,3 +1,4 @@
+// test: 50 s
 /**
  * docs/operate/operations.md: its commands are run as they stand, in order, on the distribution's PostgreSQL; only folders and ports are others, so that
  * nothing of this machine is touched, and npx, a second and a half of processor each time, is there only for what runs on. Its tables are held

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** The worker protocol at its edges, spoken by hand to a real agent's bridge (docs/reference/worker-protocol.md#routes). */
 import { once } from 'node:events';
 import { connect } from 'node:net';

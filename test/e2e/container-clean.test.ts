@@ -1,3 +1,4 @@
+// test: alone, python, 50 s
 /** What an agent that does not come back leaves on its host goes: by itself where no container is left, else by `slipway agent --clean`. */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: alone, postgres, python, 30 s
 /** Load-balancing workers in containers, on a real Podman: a uvicorn server in an image, reached at its own address on the port that its template says. */
 import { join } from 'node:path';
 import postgres from 'postgres';

@@ -1,3 +1,4 @@
+// test: alone, postgres, python, 10 s
 /** An image that does not exist, on a machine with a real Podman: everything that answers "why" names it and says what to do. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

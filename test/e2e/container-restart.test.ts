@@ -1,3 +1,4 @@
+// test: alone, postgres, python, 120 s
 /** Containers and their attempts outlive their agent, on a real Podman: killed, stopped for a restart, away for too long, gone for good. */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';

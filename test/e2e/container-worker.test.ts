@@ -1,3 +1,4 @@
+// test: alone, postgres, python, 80 s
 /** Unmodified Python workers in images: from a private registry to an answer by the public API, on a real Podman. */
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';

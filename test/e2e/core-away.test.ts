@@ -1,3 +1,4 @@
+// test: alone, postgres, 100 s
 /**
  * Nothing happens to a load-balancing worker in the middle of a request because core does not hear of it: core restarts, is away for a while, or its
  * connections break in silence. All times are a tenth.

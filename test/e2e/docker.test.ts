@@ -1,3 +1,4 @@
+// test: alone, postgres, python, 70 s
 /** A real Docker: containers, their networks, a private registry, and an unmodified Python worker by the public API. */
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, envoy, grpcurl, 10 s
 /** Agents, facades and commands that reach core through the real edge: by TLS, agents by a certificate of their own; and what a wrong one is told. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// test: postgres, envoy, 10 s
 /** What clients of load-balancing endpoints meet at an edge as they do at a facade: their keys, their browsers, what they read. */
 import t from 'tap';
 import { startDirectWay } from '../helpers/direct-way.ts';

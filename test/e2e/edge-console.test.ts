@@ -1,3 +1,4 @@
+// test: postgres, envoy
 /** The console's requests through the real Envoy with TLS, which keeps headers of our own parts to itself: signing in, a change, a request that is tried. */
 import { request as httpsRequest } from 'node:https';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';

@@ -1,3 +1,4 @@
+// test: alone, postgres, python, envoy, 10 s
 /**
  * Envoy in a container of its own, by the command of docs/operate/operations.md: not as root it serves, and takes a new certificate. The image is this host's.
  */

@@ -1,3 +1,4 @@
+// test: postgres, envoy, 10 s
 /** Wrong and strange requests once more, through the real Envoy: what it says itself is JSON too, and what it lets through is stopped behind it. */
 import t from 'tap';
 import { OTHERWISE } from '../bad-input/corpus.ts';

@@ -1,3 +1,4 @@
+// test: postgres, python, envoy, 90 s
 /** Requests to load-balancing endpoints on the way from the real Envoy straight to their workers: nobody in between, and what happens when parts go. */
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';

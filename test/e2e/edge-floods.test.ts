@@ -1,3 +1,4 @@
+// test: postgres, envoy, 60 s
 /** Floods of WebSockets, by a facade alone and through Envoy: how many there may be, what they may take up, and that others are served beside them. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: postgres, envoy, grpcurl, 10 s
 /** Workers that are gRPC servers, through the real edge: calls and streams, trailers and errors, from zero; and what those are told who come otherwise. */
 import { Metadata, Client, credentials, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';

@@ -1,3 +1,4 @@
+// test: postgres, envoy, 40 s
 /** What nobody means well: broken and doubled framing, spoofed headers, floods, slow clients; and parts that go away behind the edge or before it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';

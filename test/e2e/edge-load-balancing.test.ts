@@ -1,3 +1,4 @@
+// test: postgres, python, envoy, 20 s
 /** Load-balancing endpoints as clients have them: through the real Envoy with TLS, by path and by host. */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// test: postgres, envoy, 10 s
 /** An Envoy that has no memory left for more: what it says to whom, and that it serves again when it has. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';

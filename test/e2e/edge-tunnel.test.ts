@@ -1,3 +1,4 @@
+// test: postgres, envoy, 10 s
 /** A machine that nobody can dial behind the real edge: its agent's tunnels come in where its session does, by certificate, one to each of two facades. */
 import { request as httpsRequest } from 'node:https';
 import { pino } from 'pino';

@@ -1,3 +1,4 @@
+// test: postgres, envoy, 50 s
 /** The public API once more, as clients have it: through the real Envoy with TLS, over HTTP/1.1 and HTTP/2, with gRPC beside it; all checks of the queue. */
 import { writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';

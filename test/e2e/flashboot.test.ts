@@ -1,3 +1,4 @@
+// test: postgres, python, 40 s
 /** FlashBoot with real workers: the same process stands still and goes on, whatever its SDK did meanwhile; nothing is left of a killed agent. */
 import { appendFileSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import t from 'tap';

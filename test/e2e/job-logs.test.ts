@@ -1,3 +1,4 @@
+// test: postgres, python, 10 s
 /** GET /logs/{job_id} (docs/reference/api.md#logs) of real Python and JavaScript workers: live and as pages, of lost attempts, of several jobs at once. */
 import t from 'tap';
 import { commandLine } from '../facades/cli/command-line.ts';

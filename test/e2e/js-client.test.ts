@@ -1,3 +1,4 @@
+// test: postgres
 /** The npm client `runpod-sdk`, unmodified, against a system (docs/reference/api.md#clients). */
 import runpodSdk from 'runpod-sdk';
 import t from 'tap';

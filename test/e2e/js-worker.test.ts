@@ -1,3 +1,4 @@
+// test: postgres
 /** What JavaScript handlers may return, and what becomes of it. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

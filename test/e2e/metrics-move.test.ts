@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** Metrics of what comes late, is lost or starts anew: each is made to happen on real parts, and is counted as what it is. */
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';

@@ -1,3 +1,4 @@
+// test: alone, postgres, 10 s
 /** What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/reference/metrics.md. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** A reader of a pod's log while processes are killed: core costs no line; the agent takes its log along, and all of the next one is told. */
 import { rmSync } from 'node:fs';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, python, 50 s
 /** Asynchronous handlers that block their event loop: what was handed over meanwhile is read late, and runs once (docs/reference/worker-protocol.md#ping). */
 import t from 'tap';
 import type { Test } from 'tap';

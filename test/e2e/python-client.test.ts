@@ -1,3 +1,4 @@
+// test: postgres, python, envoy, 70 s
 /** The clients of the Python package `runpod`, unmodified, against a system (docs/reference/api.md#clients). */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

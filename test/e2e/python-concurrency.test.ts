@@ -1,3 +1,4 @@
+// test: postgres, python, 20 s
 /** Workers that take several jobs at once with concurrency_modifier (docs/reference/worker-protocol.md#concurrency), and stopping one of them. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, python, 10 s
 /** The management functions of the Python package `runpod`, unmodified, against a system; a job runs on the endpoint that they made. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

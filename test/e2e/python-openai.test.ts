@@ -1,3 +1,4 @@
+// test: postgres, python, 20 s
 /** OpenAI requests to unmodified Python workers, which report errors and large answers as worker-vllm does, with the real `openai` client. */
 import OpenAI from 'openai';
 import type { APIError } from 'openai';

@@ -1,3 +1,4 @@
+// test: postgres, python, 110 s
 /** Short jobs of real Python workers are handed over several at once (docs/reference/worker-protocol.md#short-jobs), and what becomes of those not begun. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, python, 80 s
 /** What unmodified Python workers answer, and what callers see of it: docs/reference/worker-protocol.md#results, with the newest SDK and one of 1.7. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 100 s
 /**
  * A change of what workers run replaces them gently, on real parts: the idle one goes first, the busy one finishes its job before it goes, and
  * those that come run the new version. One row for every kind of change, and one for a restart, which changes nothing else.

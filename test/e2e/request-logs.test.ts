@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** The logs of a facade, a core, an agent and a worker in processes of their own: who has the id of a request finds all that was done for it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

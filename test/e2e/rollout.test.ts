@@ -1,3 +1,4 @@
+// test: postgres, 50 s
 /**
  * Releases on real parts, with a request each half second: a good one answers all of them, and so does the version before one that does not come up.
  */

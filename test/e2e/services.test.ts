@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * Every service of core, facade and agent is started and stopped, also while it starts and more than once, in an order that the printed seed
  * repeats, while the others run. Then all are started once more, and the system must work as if nothing had been.

@@ -1,3 +1,4 @@
+// test: alone, postgres, envoy, 70 s
 /** Load-balancing endpoints with a worker that is ready answer after any silence, by a facade and through the real Envoy. All times are a tenth. */
 import { DIVISOR } from '../helpers/short-timers.ts';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: 20 s
 /** An `npm start` right after another one that was killed or is stopping: it waits for what that one leaves, and says so. */
 import t from 'tap';
 import type { Test } from 'tap';

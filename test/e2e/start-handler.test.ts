@@ -1,3 +1,4 @@
+// test: postgres, python, 80 s
 /** `npm start -- --handler FILE`: the user's own handler, in Python and in JavaScript, as an endpoint. */
 import { mkdir, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

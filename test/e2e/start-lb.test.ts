@@ -1,3 +1,4 @@
+// test: python, 20 s
 /** `npm start -- --lb`: the FastAPI example behind a load-balancing endpoint, by the lines that are printed and those of its README. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

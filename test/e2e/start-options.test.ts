@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** `npm start` on somebody's own PostgreSQL and without an agent, which joins afterwards with the line that is printed. */
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

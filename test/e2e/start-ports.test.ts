@@ -1,3 +1,4 @@
+// test: 40 s
 /** `npm start` when ports are lost while it starts: its own it replaces, the user's it reports. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /**
  * What others can see of a running `npm start`: no secret in what a process was started with, and as root its workers are a user of their
  * own, who reads nothing of it.

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** A machine whose job yields more than core can store for longer than a lease lasts: it keeps its lease and its other jobs, and the stream loses nothing. */
 import postgres from 'postgres';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, python, 40 s
 /** Traces (docs/reference/metrics.md#traces): from a request through core and agent to the handler, received by OTLP. */
 import t from 'tap';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';

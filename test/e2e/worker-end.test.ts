@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What becomes of results when their worker ends at once after them: real core, real agent, a worker spoken for by hand. */
 import t from 'tap';
 import type { Test } from 'tap';

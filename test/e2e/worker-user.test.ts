@@ -1,3 +1,4 @@
+// test: postgres, python, 10 s
 /** An agent that runs as root gives each account a user of its own: everything works, and nobody sees what is another's. */
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

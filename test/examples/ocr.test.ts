@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** The example that `npm start` serves: text from an image, with bad images refused and the worker still alive afterwards. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

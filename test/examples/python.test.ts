@@ -1,3 +1,4 @@
+// test: postgres, python, 90 s
 /** The Python examples, each in its own environment as `npm start -- --handler` makes it. */
 import { join } from 'node:path';
 import OpenAI from 'openai';

@@ -1,3 +1,4 @@
+// test: postgres, 310 s
 /**
  * A fleet of 200 machines, 1,000 endpoints and 2,000 workers: a trickle, a flood, a steady Zipf load, a burst from zero, faults, drains and a ramp, on two
  * replicas of which one goes. `npm run fleet -- --loads` has the same loads for longer.

@@ -1,3 +1,4 @@
+// test: 10 s
 /** An agent whose data folder is damaged says in one line which file it is and what to do, and ends; nothing in the folder is lost by that. */
 import { spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: postgres
 /** An agent that is told to stop on a full disk ends at once and says so in a line, not in a stack. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -11,6 +11,7 @@ import { hostPrograms } from '../../gpu-agent/executors/container/host-programs.
 import { UnitNetworks, interfacePrefix } from '../../gpu-agent/executors/container/unit-networks.ts';
 import { NO_LIMITS } from '../../gpu-agent/executors/executor.ts';
 import type { Launch } from '../../gpu-agent/executors/executor.ts';
+import { requireDeclared } from './declared.ts';
 import { BASE_IMAGE } from './podman.ts';
 import type { TestEngine } from './test-engine.ts';
 
@@ -21,6 +22,7 @@ export function freshId(): string {
 
 /** An executor of a machine of its own, or of one that an earlier one had. Its containers and rules go when the file ends. */
 export function makeExecutor(engine: TestEngine, more: Partial<ContainerExecutorOptions> = {}, openBridge = async (_: string): Promise<number> => 9) {
+  requireDeclared('alone');
   const machineId = more.machineId ?? freshId();
   const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
   const networks = new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: true, openBridge });

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import root from 'tap';
 import type { Test } from 'tap';
+import { requireDeclared } from './declared.ts';
 import { administer, copyOf, makeTemplate, urlOf } from './template-database.ts';
 import type { SharedPostgres } from './template-database.ts';
 import { QUICK, startPostgres } from './throwaway-postgres.ts';
@@ -16,11 +17,13 @@ let alone = false;
 
 /** To be called first by a file that other files' transactions would disturb, or that would disturb them: it gets a server of its own. */
 export function useOwnServer(): void {
+  requireDeclared('alone');
   alone = true;
 }
 
 /** Makes a database with the schema of this build, or an empty one; it goes when the test ends. A connection that was left open fails the test. */
 export async function createDatabase(t: Test, { empty = false } = {}): Promise<TestDatabase> {
+  requireDeclared('postgres');
   const { SLIPWAY_TEST_POSTGRES: shared } = process.env;
   server ??= shared && !alone ? Promise.resolve(JSON.parse(shared) as SharedPostgres) : startServer();
   const { url, template } = await server;

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import root from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
+import { requireDeclared } from './declared.ts';
 import { BASE_IMAGE, makeBaseTar } from './podman.ts';
 import { DROP_RULES } from './reap-rules.ts';
 import type { TestEngine } from './test-engine.ts';
@@ -54,6 +55,7 @@ let docker: Promise<TestDocker> | undefined;
 
 /** The Docker of this file's process, with the base image. */
 export function startDocker(): Promise<TestDocker> {
+  requireDeclared('alone');
   docker ??= start();
   return docker;
 }

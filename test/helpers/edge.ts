@@ -11,6 +11,7 @@ import { nodeProcess } from '../../deploy/local/node-process.ts';
 import type { ReadyMessage } from '../../deploy/local/node-process.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { Child } from './child.ts';
+import { requireDeclared } from './declared.ts';
 import { quietPort } from './ports.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -20,6 +21,7 @@ export const ENVOY = process.env.SLIPWAY_TEST_ENVOY ?? join(root, '.slipway-test
 
 /** For tap's `skip` option: false when Envoy is there, else one line that says what to do. */
 export function skipWithoutEnvoy(): false | string {
+  requireDeclared('envoy');
   return existsSync(ENVOY) ? false : 'needs Envoy: run `npm run test:python` on Linux with PyPI in reach';
 }
 

@@ -1,6 +1,7 @@
 /** Where the tests' handlers are and how to run them. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { requireDeclared } from './declared.ts';
 
 const root = join(import.meta.dirname, '../..');
 const node = join(root, 'node_modules/.bin/node');
@@ -20,11 +21,13 @@ export const PYTHONS = {
 
 /** For tap's `skip` option: false when that Python is there, else one line that says what to install. */
 export function skipWithoutPython(...which: (keyof typeof PYTHONS)[]): false | string {
+  requireDeclared('python');
   const missing = which.filter((name) => !existsSync(PYTHONS[name]));
   return missing.length === 0 ? false : 'needs Python workers: install python3 with venv, then run `npm run test:python`';
 }
 
 /** Command that runs a Python handler of test/handlers. */
 export function pythonHandler(which: keyof typeof PYTHONS, file: string): string[] {
+  requireDeclared('python');
   return [PYTHONS[which], '-u', join(root, 'test/handlers', file)];
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import root from 'tap';
+import { requireDeclared } from './declared.ts';
 import { DROP_RULES } from './reap-rules.ts';
 import type { TestEngine } from './test-engine.ts';
 import { PYTHONS, skipWithoutPython } from './handlers.ts';
@@ -65,6 +66,7 @@ const SDK_IMAGE = 'localhost/slipway-sdk:1';
  * already.
  */
 export function startPodman({ ownImages = false } = {}): Promise<TestPodman> {
+  requireDeclared('alone');
   podman ??= start(ownImages);
   return podman;
 }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { requireDeclared } from './declared.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program = process.env.SLIPWAY_TEST_SCHEMATHESIS ?? join(root, '.slipway-test/schemathesis/bin/schemathesis');
@@ -23,6 +24,7 @@ const CHECKS_LEFT_OUT = ['positive_data_acceptance'];
 
 /** For tap's `skip` option: false when it is there, else one line that says what to install. */
 export function skipWithoutSchemathesis(): false | string {
+  requireDeclared('schemathesis');
   return existsSync(program) ? false : 'needs schemathesis: install python3 with venv, then run `npm run test:python`';
 }
 

@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
+import { requireDeclared } from './declared.ts';
 
 const RECORDINGS = join(import.meta.dirname, '../gpu-agent/inventory/recordings');
 
@@ -31,6 +32,7 @@ export interface Driver {
 
 /** Puts it into the PATH of this process until the test is over. */
 export function withDriver(t: Test, answers: DriverAnswers): Driver {
+  requireDeclared('alone');
   const folder = t.testdir({});
   const say = (part: Partial<DriverAnswers>): void => {
     for (const [name, text] of Object.entries(part)) writeFileSync(join(folder, name), text);

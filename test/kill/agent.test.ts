@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** kill -9 of the agent and of a worker while 200 jobs are in flight. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';

@@ -1,3 +1,4 @@
+// test: alone, postgres, python, 40 s
 /** kill -9 of a worker, the agent, the container engine and core while 100 jobs are in flight in containers: none is lost, each has one outcome. */
 import { join } from 'node:path';
 import t from 'tap';

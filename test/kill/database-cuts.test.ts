@@ -1,3 +1,4 @@
+// test: postgres, 40 s
 /** Connections between core and its database cut at random moments, under load: no process ends, no acknowledged job is lost. */
 import t from 'tap';
 import { cuttingProxy } from '../helpers/cutting-proxy.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** kill -9 of PostgreSQL while 200 jobs are in flight and clients go on submitting. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';

@@ -1,3 +1,4 @@
+// test: 10 s
 /** kill -9 of the core that does the background tasks for all: another one does them. */
 import t from 'tap';
 import { DUTIES } from '../../core/events/duty-board.ts';

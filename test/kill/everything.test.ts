@@ -1,3 +1,4 @@
+// test: postgres, 40 s
 /** kill -9 of all processes at once, as when the power fails, and results that only the agent's disk holds. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// test: 20 s
 /** kill -9 of a core while it places workers with GPUs: what workers have and what is held agree, and each worker that was wanted is there once. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: envoy
 /** Our part of Envoy's API against the descriptors that an Envoy binary holds: every message, field, number and kind of ours is Envoy's. */
 import { readFileSync, realpathSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';

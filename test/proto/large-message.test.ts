@@ -1,3 +1,4 @@
+// test: alone
 /** Messages with large texts: the same fields as the generated encoder writes, with one copy of the text. */
 import t from 'tap';
 import { Job, JobState, SubmitKind } from '../../proto/gen/slipway/v1/job.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** docs/reference/api.md#keys: who may call the queue operations, and what a key sees of other accounts. */
 import t from 'tap';
 import type { Test } from 'tap';

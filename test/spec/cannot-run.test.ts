@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** An endpoint that no machine could ever take says so at once, on every surface; what allows it makes that go. Real agents without an engine. */
 import t from 'tap';
 import { commandLine } from '../facades/cli/command-line.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Requests as real clients send them: runpod-flash 1.21, runpodctl 2, documents with enum words in quotes. */
 import t from 'tap';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';

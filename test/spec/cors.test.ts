@@ -1,3 +1,4 @@
+// test: postgres
 /** Pages of other origins in a browser and the queue API (docs/reference/api.md#pages-in-a-browser). */
 import t from 'tap';
 import { ConfigError } from '../../core/runtime/env.ts';

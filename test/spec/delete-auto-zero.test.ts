@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * docs/reference/management.md#operations: with SLIPWAY_REST_DELETE_AUTO_ZERO a stock tool that sends only the DELETE gets what it expects, over REST alone.
  */

@@ -1,3 +1,4 @@
+// test: postgres
 /** An endpoint's own metrics, read with an API key as Prometheus does, and held against the table of docs/reference/metrics.md. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

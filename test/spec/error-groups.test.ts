@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** GET /errors and `slipway errors`: what jobs failed of, in groups, and running those of a group again. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

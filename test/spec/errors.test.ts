@@ -1,3 +1,4 @@
+// test: postgres
 /** Every row of the error table in docs/reference/api.md#errors, and the shape of error bodies. A test is named after its row. */
 import t from 'tap';
 import type { Test } from 'tap';

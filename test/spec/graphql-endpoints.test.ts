@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** docs/reference/management.md#graphql-endpoints: every field of an endpoint over GraphQL, what belongs to it, and what a long list costs in calls to core. */
 import { pino } from 'pino';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** docs/reference/management.md#graphql-operations: account, catalogue, volumes, registry credentials and pods over GraphQL. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

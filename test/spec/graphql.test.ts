@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** docs/reference/management.md#graphql: the GraphQL API, through the real mesh, against a real core. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** The Idempotency-Key header of /run and /runsync: the same key and body is the same job, another body is refused. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

@@ -1,3 +1,4 @@
+// test: 30 s
 /** Many lists of large things at once: all are answered whole, core and facade hold pages of them, and other accounts do not wait. */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, python, 50 s
 /** What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and clients that are slow. */
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

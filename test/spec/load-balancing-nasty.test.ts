@@ -1,3 +1,4 @@
+// test: postgres, python, 10 s
 /** Load-balancing endpoints without a proxy in front, among clients that mean no good: hidden requests, spoofed headers, confused hosts, idle connections. */
 import { connect } from 'node:net';
 import t from 'tap';

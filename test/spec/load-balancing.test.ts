@@ -1,3 +1,4 @@
+// test: postgres, 60 s
 /** Load-balancing endpoints without a proxy in front: real core, facade and agent, real HTTP workers. */
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** POST /jobs/cancel and /jobs/retry (docs/reference/api.md#many-jobs): what they answer, page after page, and whose jobs they touch. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: alone, postgres, 20 s
 /**
  * Nobody's bytes may stop a process: whatever a client or a worker sends, the loop of facade, core and agent, which are one process here, is not
  * kept busy for long, heartbeats go on and the jobs of others run.

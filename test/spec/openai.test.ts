@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** /openai/* with the real `openai` client (docs/reference/api.md#openai). The worker behaves like vLLM's: test/handlers/openai.js. */
 import { existsSync, readFileSync } from 'node:fs';
 import OpenAI from 'openai';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /**
  * The queue operations (docs/reference/api.md#surfaces), those included that real clients call besides (docs/reference/api.md#clients): the exact shape of each
  * answer.

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** GET /v2/pods/{id}/logs: a pod's lines in the form of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
 import t from 'tap';
 import type { Test } from 'tap';

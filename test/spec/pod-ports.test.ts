@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Http ports of pods: by path with a key, by host for everybody where the operator says so; dialled and through a tunnel. */
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What the operator lets an account use: workers, GPUs, queued jobs, requests. Over two core replicas, the facade and the command line. */
 import t from 'tap';
 import { commandLine } from '../facades/cli/command-line.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 40 s
 /**
  * Every row of the rate table in docs/reference/api.md#rate-limits, and management: requests per 10 s, Retry-After, the dynamic limit. See concurrency-limits.
  */

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** Two cores on one database, without a leader: what is done through one takes effect at the other, at once and not at the next slow look. */
 import t from 'tap';
 import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /**
  * Every field of a body besides its name (docs/reference/management.md#endpoints): the default, which changes replace workers, that what was sent can
  * be sent again; and the example body of the public documents on a machine without a GPU. On a real system.

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /**
  * Every field of the public documents (docs/reference/management.md#rest), by name: it is in the OpenAPI document, and it is in a real answer of a real system;
  * fields of requests are all sent together and taken.

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /**
  * A whole life over REST, on a real system: registry credentials, a network volume, a template, an endpoint made with the
  * example body of the public documents, a pod; each is read and changed in every way of docs/reference/management.md#operations, the endpoint does a job,

@@ -1,3 +1,4 @@
+// test: postgres
 /** An endpoint of REST v2 that works: made with its command, seen at work, changed while it works, and deleted while it works. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** One thing, three surfaces: what REST v2, REST v1 or GraphQL makes, the others read and change. */
 import assert from 'node:assert/strict';
 import t from 'tap';

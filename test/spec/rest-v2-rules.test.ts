@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** The rules that every operation of REST v2 keeps, asked of each by the document: keys, methods, unknown members, pages, rates, reserved words. */
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, schemathesis, 70 s
 /**
  * Requests made up from the document of REST v2, right ones and wrong ones, over all operations: no fault of ours, no status and no shape that is not
  * documented, wrong data refused, no answer without a key. The agent is scripted, so that no made-up command is ever run.

@@ -1,3 +1,4 @@
+// test: postgres
 /** docs/reference/api.md#keys: keys that are restricted to a part of the API, to reading, or to some endpoints, over HTTP: queue operations and REST. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * Secrets (docs/reference/api.md#s3-settings, docs/reference/api.md#keys): s3Config reaches the worker and nobody else; keys are stored hashed; nothing of
  * either is logged.

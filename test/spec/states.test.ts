@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Every row of docs/reference/api.md#states: the states of a job and what moves it from one to the next. A test is named after its row. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Streamed output: docs/reference/api.md#stream: the shapes, the drain-once reading, and the resumable live feed. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

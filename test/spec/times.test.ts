@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** GET /times and `slipway times`: how long jobs waited and ran, of a job that ran just now and of recorded traffic. */
 import t from 'tap';
 import { binOf } from '../../core/domain/traffic.ts';

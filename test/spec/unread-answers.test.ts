@@ -1,3 +1,4 @@
+// test: postgres, 60 s
 /** Clients that ask for much and do not read it: the facade holds a bounded part of it, others are served, and nothing is lost or mixed up. */
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Webhooks never reach into the operator's own network, but for the accounts that the operator allows it. */
 import t from 'tap';
 import { call } from '../helpers/grpc-clients.ts';

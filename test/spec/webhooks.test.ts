@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** The completion webhook of docs/reference/api.md#webhooks: when, what, signed how, and whom it must never call. Tries and pauses: limits.test.ts. */
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** GET /v2/serverless/{id}/workers/{workerId}/logs: a worker's lines in the form of REST v2 (docs/reference/api.md#log-of-a-worker-or-a-pod). */
 import { connect } from 'node:net';
 import t from 'tap';

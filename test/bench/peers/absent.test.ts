@@ -1,3 +1,4 @@
+// test: python
 /** Who cannot take part in the race is named, and the others run. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

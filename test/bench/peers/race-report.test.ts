@@ -1,3 +1,4 @@
+// test: python
 /** What the race says of its figures. */
 import t from 'tap';
 import { raceReport, verdictsOf } from './race-report.ts';

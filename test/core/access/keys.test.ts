@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Keys, scopes and accounts over gRPC: who may do what, and how fast a revoked key stops working on every replica. */
 import t from 'tap';
 import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';

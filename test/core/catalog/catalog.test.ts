@@ -1,3 +1,4 @@
+// test: postgres
 /** The catalogue over gRPC: known types and those of machines, what is free of them, pools, places. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';

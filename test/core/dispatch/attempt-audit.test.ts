@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What the job table and the agents disagree about is put right, though nobody has told anybody. */
 import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** The database goes away and comes back under a running core: sessions live on, health says so, jobs go on, nothing is lost. */
 import { credentials, makeClientConstructor } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';

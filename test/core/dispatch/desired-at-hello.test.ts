@@ -1,3 +1,4 @@
+// test: postgres
 /** Workers that are decided on while an agent's hello is still being handled must reach that agent. */
 import t from 'tap';
 import { startReplicas } from '../../helpers/core-replicas.ts';

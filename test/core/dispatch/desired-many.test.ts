@@ -1,3 +1,4 @@
+// test: postgres
 /** Machines that come at once, as after a restart of core: what they should have is read for many together, not for one after the other. */
 import t from 'tap';
 import { countingProxy } from '../../helpers/counting-proxy.ts';

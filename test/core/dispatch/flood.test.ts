@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** A flood of calls of one account: the leases of machines are extended all the same. */
 import t from 'tap';
 import { LEASE_MS } from '../../../core/domain/lease.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** What the agent of one machine can do to another machine: nothing. An attacker holds a real key of a machine and speaks raw gRPC. */
 import t from 'tap';
 import type { Test } from 'tap';

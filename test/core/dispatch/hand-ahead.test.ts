@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Short jobs are handed over ahead: to whom, which, and what counts as their start. Scripted agents, real core and database. */
 import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Images between core and agents: which bytes a tag means, which machines have them, which may be needed, and what a starting worker is at. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Two agents with one machine id: the one that holds the lease keeps it, its successor gets in at once. And sessions end with a reason. */
 import t from 'tap';
 import { SessionEndReason } from '../../../proto/gen/slipway/v1/agent_service.ts';

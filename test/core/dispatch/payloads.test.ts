@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What travels beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Reports of pods: which session's count, and what a report that cannot be stored does to the others. */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';

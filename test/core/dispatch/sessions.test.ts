@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Sessions of agents: a job end to end, fencing, hello, stops, leases, two replicas. Real sockets, real database. */
 import t from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** An agent that keeps its connection and says nothing loses its session after the length of a lease, and its lease is not extended. */
 import t from 'tap';
 import { LEASE_MS } from '../../../core/domain/lease.ts';

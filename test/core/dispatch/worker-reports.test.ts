@@ -1,3 +1,4 @@
+// test: postgres
 /** Reports of workers: which session's count, and that none gets lost. */
 import t from 'tap';
 import { WorkerReports } from '../../../core/dispatch/worker-reports.ts';

@@ -1,3 +1,4 @@
+// test: alone
 /** What errors have in common: grouped by what they say, numbers and ids left out, however long and odd they are. */
 import t from 'tap';
 import { ERROR_HEAD, ERROR_TAIL, ERROR_WHOLE_MAX, ErrorGroups, errorGroupId, errorParts, errorSpanMs, errorTextOf, readError, sharedText } from

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Deadlines: the execution timeout, the ttl in every state, the retention of both kinds, all by the database clock. */
 import t from 'tap';
 import { ExpiryReaper } from '../../../core/duties/expiry-reaper.ts';

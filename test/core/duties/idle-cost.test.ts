@@ -1,3 +1,4 @@
+// test: postgres, 50 s
 /** What a fleet costs while nothing happens: statements at PostgreSQL, counted on their way. Whoever adds a poll finds it here. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Leases: attempts of a machine whose lease has ended go back, by whichever replica is first, and never those of a machine that is alive. */
 import t from 'tap';
 import { LeaseRescuer } from '../../../core/duties/lease-rescuer.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Webhooks: what is sent, three tries 10 s apart that survive a restart, signatures, private targets. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// test: postgres
 /** What facades refused by rate limits is explained by every replica: whose word counts, what of it, and for how long. */
 import t from 'tap';
 import { RefusalBook, REFUSALS_TOLD_MS } from '../../../core/edge/refusal-book.ts';

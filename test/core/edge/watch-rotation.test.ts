@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** The stream of facades: where the workers of load-balancing endpoints are, and what there is to do for them. Two replicas, a scripted agent. */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Endpoints and templates over gRPC: defaults, bounds, update masks, versions, refusals. */
 import t from 'tap';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What the owner of a public template and those who use it learn of each other, and what they can do to each other. */
 import t from 'tap';
 import { call } from '../../helpers/grpc-clients.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** A machine that left for good: placement stops waiting for it after 10 minutes, and the operator can forget it at once. */
 import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** An endpoint's row goes before its jobs. Whoever dies in between leaves jobs without an endpoint: they harm nobody and do not stay. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** A machine and what is on it, for its operator: who holds which GPU, workers that ended there, pods, images, its key, and whom it refuses. */
 import t from 'tap';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';

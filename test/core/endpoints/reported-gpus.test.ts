@@ -1,3 +1,4 @@
+// test: postgres
 /** GPUs that the public list does not know: what a machine has can be asked for by name. */
 import t from 'tap';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** A template that goes, or gets another name, in the same moment as somebody names it: whoever comes second is told what is wrong. */
 import t from 'tap';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';

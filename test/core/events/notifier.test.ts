@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Notices between replicas: every kind of event arrives once, elsewhere, and does not come back. */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';

@@ -1,3 +1,4 @@
+// test: postgres
 /** What owners do to their jobs: cancel, retry, purge, shorten their life, list them. */
 import t from 'tap';
 import { JOB_STATES } from '../../../core/domain/job-state.ts';

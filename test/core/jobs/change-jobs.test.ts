@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Many jobs cancelled or retried by a filter: each as if it were the only one, whatever else happens to it meanwhile, and however often the work is cut. */
 import t from 'tap';
 import type { Test } from 'tap';

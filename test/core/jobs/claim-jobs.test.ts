@@ -1,3 +1,4 @@
+// test: postgres
 /** Claims: order, priority, several replicas at one queue, and what cannot be claimed. */
 import t from 'tap';
 import { settle } from '../../../core/domain/attempt-outcome.ts';

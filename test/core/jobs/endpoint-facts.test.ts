@@ -1,3 +1,4 @@
+// test: postgres
 /** What is remembered of endpoints is forgotten for those that changed, and for no other reason. */
 import t from 'tap';
 import { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** The Idempotency-Key: one job for one key, also when many ask at once, until that job is gone. */
 import t from 'tap';
 import { never, outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Streamed output: order, both ways of reading, waits, and what a stale attempt may not do. */
 import t from 'tap';
 import type { EngineMeter } from '../../../core/jobs/engine-meter.ts';

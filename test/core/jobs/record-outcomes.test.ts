@@ -1,3 +1,4 @@
+// test: postgres
 /** Outcomes: guarded by the attempt, counted, and what a lost attempt does. */
 import t from 'tap';
 import type { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';

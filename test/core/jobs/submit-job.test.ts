@@ -1,3 +1,4 @@
+// test: postgres
 /** Submissions: what is stored, what is refused, and which get a worker at once. */
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** What went on at an endpoint is written down: arrivals, waits, executions and starts; low priority apart; and it goes when it is old. */
 import t from 'tap';
 import { binOf, quantileOf } from '../../../core/domain/traffic.ts';

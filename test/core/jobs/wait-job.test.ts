@@ -1,3 +1,4 @@
+// test: postgres
 /** Waits: woken by a commit here, by one elsewhere, by nothing at all, and ended by the server's own clock. */
 import t from 'tap';
 import { never, outcome, refused, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** Pods that really run: real core, real agent, real processes. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

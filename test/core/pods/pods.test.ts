@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';

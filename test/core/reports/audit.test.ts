@@ -1,3 +1,4 @@
+// test: postgres
 /** The audit trail over gRPC: every change is in it with its key and the names of its fields, and nothing else is. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Lists by their fields, over gRPC: each value finds its own and nothing else; a value that a field never has is refused. */
 import t from 'tap';
 import type { Test } from 'tap';

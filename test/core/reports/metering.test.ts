@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What writes usage: every way in which workers, pods and network volumes come, change and go, through the services that do it. */
 import t from 'tap';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';

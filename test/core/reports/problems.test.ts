@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** What is wrong is told of all that an account has, or of all that there is: each kind with its reason, the worst first, counted, and nobody else's. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';

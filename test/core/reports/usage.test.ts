@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Usage over gRPC: periods, groups, filters, prices, refusals. The spans are written by hand; what writes them has a test of its own. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What endpoints and templates may name, where their workers run then, and what an agent is told: real database, scripted agents. */
 import t from 'tap';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Registry credentials over gRPC: names, bounds, use, other accounts, and that their secrets stay secret. */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Network volumes over gRPC: bounds, growth, use, other accounts, what is metered. */
 import t from 'tap';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';

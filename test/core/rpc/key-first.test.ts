@@ -1,3 +1,4 @@
+// test: postgres
 /** A change without what it changes is refused for the key first: who has none learns nothing of what is missing. */
 import t from 'tap';
 import { startReplicas } from '../../helpers/core-replicas.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What was sent is far too long, and the refusal repeats it: it is answered, and the connection, which many callers share, goes on. */
 import t from 'tap';
 import { startReplicas } from '../../helpers/core-replicas.ts';

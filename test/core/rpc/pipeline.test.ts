@@ -1,3 +1,4 @@
+// test: alone, postgres
 /** The pipeline over a real socket: every kind of call, errors, waits that are abandoned, packing, and its end. */
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';

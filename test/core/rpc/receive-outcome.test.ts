@@ -1,3 +1,4 @@
+// test: postgres
 /** Uploads of large outcomes: one that stalls ends, and a machine leaves room to the others. */
 import { PassThrough } from 'node:stream';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: alone, postgres, grpcurl, 30 s
 /** Server reflection: whole files with all that they import, to generic clients and to grpcurl; nothing piles up for who does not read. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /**
  * Every rpc of the contract times every kind of key: who gets through, who is refused, and for whom a thing does not exist. Real core, real
  * database. A new rpc fails this test until it has its row.

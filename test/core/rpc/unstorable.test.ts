@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Texts that cannot be stored, in every field of every rpc: a clear refusal, never a fault of ours, and nobody else is kept waiting. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Calls that wait: one account must leave places to the others, whatever it does on one stream. */
 import t from 'tap';
 import { Access } from '../../../core/access/access.ts';

@@ -1,3 +1,4 @@
+// test: alone
 /** Short scripts as another user: who they are, what they are told, and nothing of this process's environment. */
 import t from 'tap';
 import { ACCOUNT_UID_BASE, tryAs } from '../../../core/runtime/host-user.ts';

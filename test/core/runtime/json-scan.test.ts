@@ -1,3 +1,4 @@
+// test: alone, 10 s
 /** The scan takes exactly what JSON.parse takes, finds the same members, and is linear: held against JSON.parse on made-up and spoilt texts. */
 import { isUtf8 } from 'node:buffer';
 import t from 'tap';

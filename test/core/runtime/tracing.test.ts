@@ -1,3 +1,4 @@
+// test: alone, 10 s
 /** Spans: what is sent is what a collector takes, of any text and any number, and nobody waits for a collector that does not answer. */
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// test: postgres
 /** A cordoned machine takes nothing new and keeps what it has; a GPU that is not well is given to nobody. Both say so where "why?" is asked. */
 import t from 'tap';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Sizes of CPU workers and pods, and endpoints that name no GPU type, on real replicas: who gets which machine, and what they are told. */
 import t from 'tap';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** The log of decisions: what changed something or gave another reason, with a sample that gives the same decision again; bounded, and silent otherwise. */
 import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';

@@ -1,3 +1,4 @@
+// test: 10 s
 /** What always holds of a decision, whatever was seen: over made-up samples and fleets. */
 import fc from 'fast-check';
 import t from 'tap';

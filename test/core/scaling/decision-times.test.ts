@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /**
  * Decisions follow their conditions at once, not with the look at all endpoints that is made once a second: on the clock of this core the periods of that look
  * and of other loops do not end while the test runs, however long it takes.

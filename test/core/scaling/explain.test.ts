@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Why a job waits and why an endpoint has these workers: a true cause, in fields and in words, with no more than a key may see. */
 import t from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';

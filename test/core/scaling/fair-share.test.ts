@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** GPUs that are short: who has least for its weight goes first, and free ones are kept for workers that need several. As rules, and at a real core. */
 import fc from 'fast-check';
 import t from 'tap';

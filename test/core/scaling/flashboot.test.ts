@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** FlashBoot in core: idle workers are frozen, woken before others are started, evicted by others, not metered. A real database, scripted agents. */
 import t from 'tap';
 import { FlashBootType } from '../../../proto/gen/slipway/v1/endpoint.ts';

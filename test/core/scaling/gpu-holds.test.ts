@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** No GPU is given twice: the database says so, whoever places without the lock, at two replicas at once, and from start to end of what has it. */
 import postgres from 'postgres';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Starts by type of GPU: what the SLO scaler makes of them, what it does without, and that a real core sees them and the places that are left. */
 import t from 'tap';
 import { decide } from '../../../core/domain/scale-decision.ts';

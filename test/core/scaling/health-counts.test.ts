@@ -1,3 +1,4 @@
+// test: postgres
 /** What /health says of workers is what was decided by: one count, of the same workers, and the decision's own number of those without a place. */
 import t from 'tap';
 import type { Decision } from '../../../core/domain/scale-decision.ts';

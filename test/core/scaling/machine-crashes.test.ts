@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** One bad machine: an endpoint's workers crash there and run elsewhere. It is tried last and after pauses, says why, and is forgiven after one job. */
 import t from 'tap';
 import { runsSomewhere, withCrashes } from '../../../core/domain/machine-crashes.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 40 s
 /** Shapes of load and of change that nobody plans for: each comes to rest, and what is said of it meanwhile is true. */
 import t from 'tap';
 import { call } from '../../helpers/grpc-clients.ts';

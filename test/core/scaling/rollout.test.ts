@@ -1,3 +1,4 @@
+// test: 10 s
 /** What a release does to the workers that serve: in a model over many made-up endpoints, and case by case. */
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: 10 s
 /** The SLO scaler: what it wants and why, that it keeps its target for less than QUEUE_DELAY costs, and that it neither flaps nor forgets zero. */
 import t from 'tap';
 import type { ModelJob } from '../../../core/domain/scale-model.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** The SLO scaler on a real core: it sees what was measured, starts what that asks for at once, says why, goes to zero, and replays. */
 import t from 'tap';
 import { decide } from '../../../core/domain/scale-decision.ts';

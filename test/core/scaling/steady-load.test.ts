@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** A load that stays the same, on a real core: the workers that it needs are started once, and none goes and comes again while it lasts. */
 import t from 'tap';
 import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';

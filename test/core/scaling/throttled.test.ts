@@ -1,3 +1,4 @@
+// test: postgres
 /** `throttled` of /health is the decision's own number: workers that were wanted and found no place, and none that nobody has decided on. */
 import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';

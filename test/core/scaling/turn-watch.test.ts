@@ -1,3 +1,4 @@
+// test: postgres
 /** Turns that come to no end: what they wait for is told, they are given up, and their endpoints are taken again. The test moves the clock. */
 import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Turns of one transaction: what the first of them decide counts for the next, though it is written when all are over. */
 import t from 'tap';
 import { chosenScaler } from '../../../core/domain/chosen-scaler.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** What-if questions: the model meets what happened, other settings come to other figures, nothing is changed, and what cannot be asked is refused. */
 import t from 'tap';
 import type { ModelResult } from '../../../core/domain/scale-model.ts';

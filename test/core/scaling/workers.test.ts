@@ -1,3 +1,4 @@
+// test: postgres, 40 s
 /** Workers come, go, crash and are replaced: real database, an agent that says what it is told. */
 import t from 'tap';
 import type { Database } from '../../../core/store/database.ts';

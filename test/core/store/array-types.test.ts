@@ -1,3 +1,4 @@
+// test: postgres
 /** The driver is told of types with arrays instead of asking each new connection's server. */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * A claim costs the same however long the queue is and however many claimed rows vacuum may not remove. Counted in index entries read, not in
  * time. The plans of all statements of the engine: hot-plans.test.ts.

@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * Which of several free connections a statement takes: the one that was used last, whose process of PostgreSQL has all at hand
  * (deploy/patches/postgres.patch, 10).

@@ -1,3 +1,4 @@
+// test: alone, postgres, 40 s
 /** A database that refuses to write for a while: 503 with Retry-After, nothing acknowledged, and afterwards all goes on. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';

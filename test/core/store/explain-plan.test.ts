@@ -1,3 +1,4 @@
+// test: postgres
 /** What an explanation reads must not grow with the queue. Counted in index entries and rows, not in time. */
 import t from 'tap';
 import { JOBS_AHEAD_MAX } from '../../../core/domain/explanation.ts';

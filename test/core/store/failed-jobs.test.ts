@@ -1,3 +1,4 @@
+// test: alone, postgres, 20 s
 /** Errors in groups cost what is looked at, not what there is: counted in index entries and rows, in bytes and in turns of the loop. */
 import t from 'tap';
 import type { ChangeRequest, JobsChanged } from '../../../core/jobs/change-jobs.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** Transactions that begin among so many statements that a connection takes no more of them ahead (deploy/patches/postgres.patch, 13). */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';

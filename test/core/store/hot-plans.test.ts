@@ -1,3 +1,4 @@
+// test: alone, postgres, 10 s
 /**
  * The engine's statements keep the plan that they got when their connection was young, often on an empty table. Whatever the table looked like
  * then, no statement may read more than a few index entries for each of its rows once there are many.

@@ -1,3 +1,4 @@
+// test: postgres
 /** The database itself refuses an impossible job, whatever the code does. */
 import t from 'tap';
 import type { Test } from 'tap';

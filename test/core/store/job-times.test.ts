@@ -1,3 +1,4 @@
+// test: postgres
 /** Instants and spans of jobs, which statements reckon in float8: they are what reckoning in decimals gives, to the last bit. */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';

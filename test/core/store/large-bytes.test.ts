@@ -1,3 +1,4 @@
+// test: alone, postgres
 /** Large payloads on their way to and from PostgreSQL: as bytes, so that storing or reading one keeps core from nothing else. */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * Progress and chunks whose commit comes while another statement waits for their job. That statement does not see them; they must be as
  * if they had come earlier: void where it makes them void, and gone where it deletes the job. And a worker's end in the moment of a loss.

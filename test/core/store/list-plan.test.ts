@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** What a page of jobs reads must not grow with the jobs there are, from whichever end and however far down. Counted in index entries and rows. */
 import t from 'tap';
 import { startEngines } from '../../helpers/job-engine.ts';

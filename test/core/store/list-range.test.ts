@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Jobs of a stretch of time: exactly those, whatever became of them since, and no more is read for them than for a page without it. */
 import t from 'tap';
 import { jobEntriesRead } from '../../helpers/index-reads.ts';

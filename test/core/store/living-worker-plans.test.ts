@@ -1,3 +1,4 @@
+// test: alone, postgres
 /**
  * Plans of statements about workers, made while the tables were new. Whatever they looked like then, one endpoint costs what its own workers cost, and a
  * report what its own machine's do, however large the fleet has become.

@@ -1,3 +1,4 @@
+// test: postgres
 /** Statements that change several workers or jobs at once, of which others change the same at the same moment: none is broken off by PostgreSQL. */
 import t from 'tap';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';

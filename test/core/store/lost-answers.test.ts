@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** One connection to the database is forgotten on its way, without a word, while all others go on: it is cut within seconds, and what held its locks goes. */
 import t from 'tap';
 import type { Test } from 'tap';

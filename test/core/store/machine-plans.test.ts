@@ -1,3 +1,4 @@
+// test: postgres
 /** A machine's page costs what is on that machine, however many others there are and however many workers ended there. Counted in index entries. */
 import t from 'tap';
 import { entriesRead } from '../../helpers/index-reads.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** A template that very many endpoints use: more than a statement has parameters. */
 import t from 'tap';
 import { startEngines } from '../../helpers/job-engine.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Migrations: many at once, again, from an earlier release with its data, and a database that is newer than the code. */
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { drizzle, migrate as runMigrations } from '../../../drizzle/orm.ts';

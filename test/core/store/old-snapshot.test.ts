@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * While somebody holds an old snapshot open, vacuum may remove nothing. What is asked all the time, whatever happens, must not walk over all jobs that
  * ran since. Counted in index entries, not in time.

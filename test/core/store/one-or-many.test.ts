@@ -1,3 +1,4 @@
+// test: postgres
 /** A single job or outcome has a statement of its own shape, which skips what only many need: it must do what the statement of many does. */
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** What reading machines for a placement costs: placements wait for each other, so it must not grow with the workers that have ended. */
 import t from 'tap';
 import type { Statement } from '../../../core/store/database.ts';

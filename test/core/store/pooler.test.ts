@@ -1,3 +1,4 @@
+// test: postgres
 /** A core behind PgBouncer does not start, and says at once what to correct: it would look as if it worked. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

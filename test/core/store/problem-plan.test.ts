@@ -1,3 +1,4 @@
+// test: postgres
 /** Finding what is wrong must not grow with queues, nor with webhook calls that were delivered. Counted in index entries and rows, not in time. */
 import t from 'tap';
 import { ProblemStore } from '../../../core/store/problem-store.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /** The secret key belongs to its database: another one is refused. What an earlier release left in the clear is sealed and goes on working. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';

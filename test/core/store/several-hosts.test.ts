@@ -1,3 +1,4 @@
+// test: postgres
 /** A primary and its standby in one URL: with target_session_attrs=primary every connection is to the primary, and without one a statement ends. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

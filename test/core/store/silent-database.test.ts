@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** The host of the database is gone without a word, as one without power is, and another has its place: core goes on there within seconds. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';

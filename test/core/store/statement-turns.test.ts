@@ -1,3 +1,4 @@
+// test: postgres
 /** How long a statement waited for its turn on a connection (deploy/patches/postgres.patch, 12). */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';

@@ -1,3 +1,4 @@
+// test: postgres
 /**
  * Large tables. The length of a queue is kept by every statement that changes it: it is what counting would find, costs nothing to ask however long
  * the queue is, and nobody waits for another's commit to keep it.

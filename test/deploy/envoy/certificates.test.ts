@@ -1,3 +1,4 @@
+// test: envoy
 /** What the edge says of certificate files that cannot serve, before Envoy gets them and while it runs. */
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: envoy
 /** The rendered configuration: Envoy takes it in every form, its times and sizes are the project's own, and bad settings say what to do. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: postgres
 /** A client that went while core was asked about its key: nobody was told of its end then, and nothing may be done for it. */
 import { once } from 'node:events';
 import { createServer, request as ask, ServerResponse } from 'node:http';

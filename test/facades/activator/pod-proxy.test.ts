@@ -1,3 +1,4 @@
+// test: postgres
 /** What core is asked about pods that nobody has. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';

@@ -1,3 +1,4 @@
+// test: 20 s
 /** A facade knows the workers of an endpoint whenever a request comes: after any silence, after requests of any length, and whatever broke in between. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres
 /** What is wrong is said in a sentence and by the exit code: 1 refused, 2 wrong usage, 3 core not reachable; a key is never echoed. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -1,3 +1,4 @@
+// test: alone, 10 s
 /** Every command explains itself: what it does, each option, and examples that the parser takes. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

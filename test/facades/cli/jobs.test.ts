@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** `slipway jobs` against a whole system: run, wait, follow, cancel, retry, list, purge. */
 import { rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Keys, endpoints, templates, machines, workers and the other groups on the command line, against a whole system. */
 import t from 'tap';
 import { jsHandler } from '../../helpers/handlers.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** `slipway cancel` and `slipway retry` against a whole system: what they ask, what they find, and going on after a cut. */
 import t from 'tap';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /** `--metrics PORT` of `slipway core`, `facade` and `agent`: each of a system that they make is read there, at the loopback address alone. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

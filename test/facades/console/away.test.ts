@@ -1,3 +1,4 @@
+// test: 140 s
 /** The console in a real Chromium while parts of a real system are away: what its open pages say, and that they go on by themselves. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 50 s
 /** What workers wrote that have ended, read in a real Chromium: beside each on the time line, and where the console counts those that crashed. */
 import t from 'tap';
 import type { Locator } from 'playwright-core';

@@ -1,3 +1,4 @@
+// test: postgres, 70 s
 /** What an endpoint's page draws and lists of the past, in a real Chromium: jobs a minute, decisions further back, errors of how many. */
 import t from 'tap';
 import type { Locator } from 'playwright-core';

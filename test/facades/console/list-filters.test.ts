@@ -1,3 +1,4 @@
+// test: postgres, 50 s
 /** Lists by their fields in a real Chromium: each kind with its filters, which stand in the address; what cannot be asked says so and can be changed. */
 import t from 'tap';
 import postgres from 'postgres';

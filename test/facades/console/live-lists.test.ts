@@ -1,3 +1,4 @@
+// test: postgres, 80 s
 /** Lists that come by the live feed, in a real Chromium: the jobs of an endpoint as one chose them, asked for once and told as they change. */
 import t from 'tap';
 import postgres from 'postgres';

@@ -1,3 +1,4 @@
+// test: alone, postgres, 100 s
 /** The page of one machine in a real Chromium: what is on it and whose, what it was at, and what draining and forgetting it means. */
 import t from 'tap';
 import postgres from 'postgres';

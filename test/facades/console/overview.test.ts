@@ -1,3 +1,4 @@
+// test: postgres, 90 s
 /** The overview in a real Chromium: what is wrong, on whatever page it stands; what went on before one came; and what is shown where there is nothing. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** Forms that pick one of many, in a real Chromium: core finds what is looked for, few are offered at a time, what is chosen stays. */
 import t from 'tap';
 import postgres from 'postgres';

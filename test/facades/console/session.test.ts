@@ -1,3 +1,4 @@
+// test: postgres, 10 s
 /** Signing in to the console over HTTP: the cookie, whose pages may use it, what it opens, and what it must never open. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';

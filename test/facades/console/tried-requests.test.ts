@@ -1,3 +1,4 @@
+// test: postgres
 /** Requests to a load-balancing endpoint that the console's page tries: what the worker gets of them, and what a browser never takes of the answers. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';

@@ -1,3 +1,4 @@
+// test: postgres, python, 50 s
 /** "Try it" of a load-balancing endpoint in a real Chromium with a real worker: a cold start, answers that stream, and answers as nobody would like them. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

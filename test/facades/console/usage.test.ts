@@ -1,3 +1,4 @@
+// test: postgres, 30 s
 /** Usage in a real Chromium: sums ordered and paged by core, a chart of a few groups of many, totals of all, all of it as a file. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// test: 10 s
 /** The pipeline against a real gRPC server: batches, errors, lost streams, callers that go away. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: postgres, 20 s
 /**
  * Connections of a facade to core that are cut silently, as by a host without power or a firewall that forgot them: nobody says that they are gone, and
  * new ones can be made. What is asked for then is answered all the same.

@@ -1,3 +1,4 @@
+// test: alone, postgres
 /** SLIPWAY_GRAPHQL_AT_START: what GraphQL needs is loaded at a facade's start, or by the first request for it and not before. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

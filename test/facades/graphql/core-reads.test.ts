@@ -1,3 +1,4 @@
+// test: postgres
 /** Documents that come again and again, on a whole system: what they read from core, and what they answer to wrong variables. */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';

@@ -1,3 +1,4 @@
+// test: postgres
 /** A replica of core that goes away in the middle of an answer, on a whole system: reads go on at the other one, changes are made once. */
 import t from 'tap';
 import type { Test } from 'tap';

@@ -1,3 +1,4 @@
+// test: 10 s
 /** Room for answers over real connections: what is refused, what waits, who is cut off. The whole way is in test/spec/unread-answers.test.ts. */
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';

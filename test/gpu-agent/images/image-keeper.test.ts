@@ -1,3 +1,4 @@
+// test: alone, python, 10 s
 /** Which images make way, on a real Podman: the longest unused of the agent's own that nobody names or uses. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

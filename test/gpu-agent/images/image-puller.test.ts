@@ -1,3 +1,4 @@
+// test: alone, python, 10 s
 /** Images from a real private registry by a real Podman: access, digests, shared pulls, tries, reasons. */
 import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';

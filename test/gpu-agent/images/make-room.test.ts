@@ -1,3 +1,4 @@
+// test: alone, python, 10 s
 /** A full disk, on a real Podman with a small one: what nobody needs makes way for what is pulled, and nothing else does. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: alone, postgres, 10 s
 /** How busy GPUs are, from the driver to the operator: told while it is known, of those GPUs alone that the machine has, and by no other key. */
 import t from 'tap';
 import { GpuLoads as Message } from '../../../proto/gen/slipway/v1/agent_service.ts';

@@ -1,3 +1,4 @@
+// test: alone, postgres
 /** A GPU that the driver lists no more, or whose memory cannot be repaired, is not well until it is; a driver that is silent tells nothing. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// test: alone
 /** The driver's tool is asked and its answers are understood: a script first on the PATH answers as a recorded machine did. */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// test: postgres
 /** An agent whose core is away, or refuses it: how often it tries, and how rarely it says so. */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';

@@ -1,3 +1,4 @@
+// test: postgres, envoy, 70 s
 /** Core as the control plane of the real Envoy: workers come and go, core restarts, an Envoy refuses, and load reports are what endpoints scale by. */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// test: alone, python, 20 s
 /** Containers on a real Podman. */
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';

@@ -1,3 +1,4 @@
+// test: alone, python
 /** What Docker and Podman are asked to make: GPUs, limits that hold, nothing more. And a made-up CDI device in a real container. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';

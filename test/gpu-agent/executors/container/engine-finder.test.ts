@@ -1,3 +1,4 @@
+// test: alone, python
 /** Which engine is used: where it is looked for, what it says of itself, and that a missing one is asked for again. */
 import { createServer, request } from 'node:http';
 import { symlinkSync } from 'node:fs';

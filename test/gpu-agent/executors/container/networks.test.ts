@@ -1,3 +1,4 @@
+// test: alone, python, 10 s
 /** Who reaches what from a container on a real Podman, and that a test's Podman takes along what a killed agent left of its networks. */
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';

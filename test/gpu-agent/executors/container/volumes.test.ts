@@ -1,3 +1,4 @@
+// test: alone, python, 10 s
 /** Network volumes of containers and commands, on a real Podman. */
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
