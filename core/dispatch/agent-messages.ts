@@ -141,6 +141,7 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     address: ADDRESS_FORM.test(report.address) ? report.address : '',
     health: HEALTHS[report.health] ?? '',
     singleUse: report.singleUse,
+    blocked: report.blocked,
   };
 }
 

@@ -141,7 +141,8 @@ export class SessionWorkers {
     // What it is at while it starts, or why its server is not ready, comes up to once a second and is news for people only.
     const sameReason = before.reason === facts.reason || !hasEnded(facts);
     const same = !fresh && before.state === facts.state && sameReason && before.sdkVersion === facts.sdkVersion
-      && before.address === facts.address && before.health === facts.health && before.singleUse === facts.singleUse;
+      && before.address === facts.address && before.health === facts.health && before.singleUse === facts.singleUse
+      && (before.blocked ?? false) === (facts.blocked ?? false);
     worker.facts = facts;
     if (!same) reports.changed({ machineId, sessionId }, facts);
     else if (before.capacity !== facts.capacity || before.reason !== facts.reason) reports.detailChanged({ machineId, sessionId }, facts);

@@ -167,6 +167,9 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
   }
   const others = health === undefined ? ', and others do what it holds,' : '';
   if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
+  if (worker.blocked) {
+    return as('BUSY', 'it takes no jobs until one that was cancelled or timed out has ended; another may start in its stead');
+  }
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
     const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
     return as('DRAINING', `it takes no more ${what}s and ends when it holds none${why}`);

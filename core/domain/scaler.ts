@@ -26,6 +26,8 @@ export interface WorkerSample {
   failures: number;
   /** It takes requests of a load-balancing endpoint. Absent: it does not, or not now. */
   takesRequests?: true;
+  /** It gets no jobs until one that was stopped has ended. Absent: it gets jobs. */
+  blocked?: true;
   /** An UNHEALTHY worker's back-off has passed. */
   retryDue: boolean;
   /** Milliseconds until it has. Absent: it has, or there is none. */

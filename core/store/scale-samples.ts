@@ -90,17 +90,29 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
   });
 }
 
-/** Workers of a sample: what only a rollout asks of them is left out where there is none. */
-export function sampledWorkers(workers: readonly WorkerSample[], { rollout }: ScaleSettings): WorkerSample[] {
-  return rollout ? [...workers] : workers.map(({ served: _, readyMs: __, ...worker }) => worker);
+/**
+ * Returns the workers of a sample. What only a rollout asks of them is left out where there is none. A blocked worker takes
+ * no slot of workersMax: it counts as one that drains, so that another is started where jobs wait. At most workersMax of
+ * them count so: no endpoint ever has more than twice as many workers.
+ */
+export function sampledWorkers(workers: readonly WorkerSample[], { rollout, workersMax }: ScaleSettings): WorkerSample[] {
+  let surge = workersMax;
+  return workers.map(({ served, readyMs, ...worker }) => {
+    const ofRollout = rollout && { ...(served && { served }), ...(readyMs !== undefined && { readyMs }) };
+    const isReplaced = worker.blocked === true && surge > 0;
+    if (isReplaced) surge -= 1;
+    return { ...worker, ...ofRollout, ...(isReplaced && { desired: 'DRAIN' as const }) };
+  });
 }
 
 /** Workers of endpoints that have not ended, oldest first. */
 export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
-  type Row = Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served' | 'takesRequests'>;
-  const rows = await sql<(Row & { retryMs: number | null; readyMs: number | null; served: boolean; takesRequests: boolean })[]>`
+  type Row = Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served' | 'takesRequests' | 'blocked'>;
+  type Flags = Record<'served' | 'takesRequests' | 'blocked', boolean>;
+  const rows = await sql<(Row & Flags & { retryMs: number | null; readyMs: number | null })[]>`
     SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures,
       w.state = 'READY' AND w.health = 'READY' AS "takesRequests",
+      w.blocked AND w.state = 'READY' AND w.desired = 'RUN' AS blocked,
       coalesce(w.retry_at <= now(), false) AS "retryDue",
       CASE WHEN w.retry_at > now() THEN ceil(extract(epoch FROM w.retry_at - now()) * 1000)::bigint END AS "retryMs",
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
@@ -109,9 +121,9 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
       cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
-  return rows.map(({ retryMs, readyMs, served, takesRequests, ...row }) => ({
+  return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, ...row }) => ({
     ...row, ...(retryMs !== null && { retryMs }), ...(readyMs !== null && { readyMs }), ...(served && { served: true as const }),
-    ...(takesRequests && { takesRequests: true as const }),
+    ...(takesRequests && { takesRequests: true as const }), ...(blocked && { blocked: true as const }),
   }));
 }
 

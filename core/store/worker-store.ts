@@ -31,6 +31,8 @@ export interface WorkerFacts {
   health: WorkerHealth;
   /** Each connection to its HTTP server is for one request (agent_service.proto). */
   singleUse: boolean;
+  /** It gets no jobs until one that was stopped has ended (agent_service.proto). Absent: no. */
+  blocked?: boolean;
 }
 
 /** A worker that its machine should have. */
@@ -108,18 +110,20 @@ export class WorkerStore {
       const written = await sql<StartRow[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
+          blocked = r.blocked,
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
           frozen_times = ${frozenTimes(sql)}, ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
         FROM ${lockedInOrder(sql, sql`id = ANY(${ids}) AND machine_id = ${session.machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'`)} AS l
           JOIN unnest(${ids}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
           ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],
-          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[], ${flagArray(facts.map((f) => f.singleUse))}::boolean[])
-          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use) ON r.id = l.id
+          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[], ${flagArray(facts.map((f) => f.singleUse))}::boolean[],
+          ${flagArray(facts.map((f) => f.blocked ?? false))}::boolean[])
+          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use, blocked) ON r.id = l.id
         WHERE w.id = l.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
-          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use)
-            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use)
+          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use, w.blocked)
+            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use, r.blocked)
         RETURNING w.endpoint_id, ${startColumns(sql)}`;
       return { crashed, written };
     };

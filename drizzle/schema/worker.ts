@@ -36,6 +36,8 @@ export const worker = pgTable('worker', {
   health: text('health').notNull().default(''),
   /** Each connection to its HTTP server is for one request (agent_service.proto). */
   singleUse: boolean('single_use').notNull().default(false),
+  /** It gets no jobs until one that was stopped has ended, from the agent's reports. */
+  blocked: boolean('blocked').notNull().default(false),
   /** Crashes of this slot in a row without a job in between; decides the back-off. */
   failures: integer('failures').notNull().default(0),
   /** When an UNHEALTHY worker may be replaced. */

@@ -56,7 +56,11 @@ export class Holding {
 
   /** It gets nothing new: never again from this agent, or until an attempt that should stop has ended. */
   get isBlocked(): boolean {
-    if (this.#closed) return true;
+    return this.#closed || this.awaitsEnd;
+  }
+
+  /** It does not end an attempt that should stop. */
+  get awaitsEnd(): boolean {
     for (const attempt of this.#stopping) {
       if (attempt.phase === 'ended') this.#stopping.delete(attempt);
       else if (attempt.stop?.blocks) return true;

@@ -7,7 +7,7 @@ import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { Keeper } from './keeper.ts';
 import type { ToCore } from './to-core.ts';
-import type { WorkerRoom } from './worker-room.ts';
+import type { Room, WorkerRoom } from './worker-room.ts';
 
 export class WorkerReporter {
   readonly #toCore: Pick<ToCore, 'addWorker'>;
@@ -15,8 +15,8 @@ export class WorkerReporter {
   /** Outcomes of the worker's attempts wait for their acknowledgement. */
   readonly #owes: (workerId: string) => boolean;
   readonly #keeper: Pick<Keeper, 'worker'>;
-  /** By worker, as core last heard it: how many attempts it can hold, and whether more may be kept for it. */
-  readonly #capacities = new Map<string, { capacity: number; keepsAhead: boolean }>();
+  /** By worker, as core last heard it. */
+  readonly #capacities = new Map<string, Room>();
   /** Workers of whose end a report was made. */
   readonly #ended = new Set<string>();
 
@@ -40,8 +40,8 @@ export class WorkerReporter {
   capacityChanged(worker: Worker): void {
     if (worker.hasEnded) return;
     const told = this.#capacities.get(worker.id);
-    const { capacity, keepsAhead } = this.#room.of(worker);
-    if (capacity !== told?.capacity || keepsAhead !== told.keepsAhead) this.#toCore.addWorker(worker.id);
+    const { capacity, keepsAhead, blocked } = this.#room.of(worker);
+    if (capacity !== told?.capacity || keepsAhead !== told.keepsAhead || blocked !== told.blocked) this.#toCore.addWorker(worker.id);
   }
 
   /** It owes no outcome any more: its end may be told. */
@@ -62,14 +62,14 @@ export class WorkerReporter {
 
   /** The report that goes into a message now. */
   take(worker: Worker): WorkerReport {
-    const { capacity, keepsAhead } = this.#room.of(worker);
-    this.#capacities.set(worker.id, { capacity, keepsAhead });
+    const { capacity, keepsAhead, blocked } = this.#room.of(worker);
+    this.#capacities.set(worker.id, { capacity, keepsAhead, blocked });
     const { id: workerId, endpointId, state, reason, exitCode, sdk, refresh } = worker;
     const report = {
       workerId, endpointId, state, capacity, reason, exitCode, sdkVersion: sdk.version, refresh,
       address: worker.http?.address ?? '', health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
       singleUse: worker.http?.singleUse ?? false,
-      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker), keepsAhead,
+      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker), keepsAhead, blocked,
     };
     if (!worker.hasEnded) return report;
     if (this.#owes(worker.id)) {

@@ -7,6 +7,16 @@ import type { Holdings } from './holding.ts';
 import type { Pace } from './pace.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 
+/** The room of a worker as core is to know it. */
+export interface Room {
+  /** Attempts it can hold at once right now. */
+  capacity: number;
+  /** More than that may be kept here until it has room. */
+  keepsAhead: boolean;
+  /** It gets nothing until an attempt that should stop has ended. */
+  blocked: boolean;
+}
+
 export class WorkerRoom {
   readonly #holdings: Holdings;
   readonly #polls: WorkerPolls;
@@ -19,11 +29,10 @@ export class WorkerRoom {
     this.#clock = options.clock;
   }
 
-  /** For core: attempts it can hold at once right now, and whether more than that may be kept here until it has room. */
-  of(worker: Worker): { capacity: number; keepsAhead: boolean } {
-    if (worker.hasEnded) return { capacity: 0, keepsAhead: false };
+  of(worker: Worker): Room {
+    if (worker.hasEnded) return { capacity: 0, keepsAhead: false, blocked: false };
     const facts = this.#facts(worker);
-    return { capacity: capacity(facts), keepsAhead: keepsAhead(facts) };
+    return { capacity: capacity(facts), keepsAhead: keepsAhead(facts), blocked: this.#holdings.get(worker.id)?.awaitsEnd ?? false };
   }
 
   /** How many jobs may be answered to one of its takes. */

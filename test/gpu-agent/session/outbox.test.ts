@@ -14,7 +14,7 @@ const reports: Reports = {
 function report(workerId: string): WorkerReport {
   return {
     workerId, endpointId: 'e', state: WorkerState.READY, capacity: 1, reason: '', exitCode: undefined, sdkVersion: '', refresh: false, address: '',
-    health: HttpHealth.UNSPECIFIED, takesAhead: false, keepsAhead: false, singleUse: false,
+    health: HttpHealth.UNSPECIFIED, takesAhead: false, keepsAhead: false, singleUse: false, blocked: false,
   };
 }
 

@@ -257,6 +257,11 @@ export interface WorkerReport {
    * nobody else as long as one is open. False: neither is known of it.
    */
   singleUse: boolean;
+  /**
+   * It gets no jobs until one that core stopped has ended: it cannot hear of the stop, or does not obey. Core starts
+   * another in its stead where jobs wait.
+   */
+  blocked: boolean;
 }
 
 /** One pod as the agent sees it. */
@@ -1324,6 +1329,7 @@ function createBaseWorkerReport(): WorkerReport {
     takesAhead: false,
     keepsAhead: false,
     singleUse: false,
+    blocked: false,
   };
 }
 
@@ -1367,6 +1373,9 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     }
     if (message.singleUse !== false) {
       writer.uint32(104).bool(message.singleUse);
+    }
+    if (message.blocked !== false) {
+      writer.uint32(112).bool(message.blocked);
     }
     return writer;
   },
@@ -1488,6 +1497,14 @@ export const WorkerReport: MessageFns<WorkerReport> = {
             message.singleUse = reader.bool();
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.blocked = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1518,6 +1535,7 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     message.takesAhead = object.takesAhead ?? false;
     message.keepsAhead = object.keepsAhead ?? false;
     message.singleUse = object.singleUse ?? false;
+    message.blocked = object.blocked ?? false;
     return message;
   },
 };

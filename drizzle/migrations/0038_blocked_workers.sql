@@ -1,0 +1,1 @@
+ALTER TABLE "worker" ADD COLUMN "blocked" boolean DEFAULT false NOT NULL;
