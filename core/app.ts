@@ -72,6 +72,7 @@ import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
 import { Problems } from './reports/problems.ts';
 import { UsageTurns } from './reports/usage-turns.ts';
+import { webhookTrust } from './webhook-trust.ts';
 import { openStorage } from './store/storage.ts';
 import type { Storage } from './store/storage.ts';
 import { isAccessRefused, isDiskFull, isReadOnly, isTransient, persist } from './store/transient.ts';
@@ -122,7 +123,11 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const tracing = tracingOf('core', config);
   const duties = new DutyBoard();
   const cannotRun = new CannotRun(stores, clock);
-  const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, tracing, ...seams, config });
+  const trust = webhookTrust(config.webhookCaFile, { metrics, ...seams });
+  const engine = buildJobEngine({
+    stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, tracing, ...seams, config,
+    webhookAuthorities: trust.authorities,
+  });
   const dispatch = buildDispatch(slots, engine.attempts, {
     ...stores, events, duty: duties.of('scaling'), ...own, scaleMeter: meter.scales, onStarts: meter.onStarts, batches: meter.engine.batches, ...seams,
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
@@ -149,7 +154,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     list: new RotationList({ edge: stores.edge, events, ...seams }),
     book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
   };
-  return { stores, sealer, engine, dispatch, duties, context, refusals, access, edge, meter, metrics, tracing };
+  return { stores, sealer, engine, dispatch, duties, context, refusals, access, edge, meter, metrics, tracing, trust };
 }
 
 /** The gRPC edge. */
@@ -232,7 +237,7 @@ export function buildCore(config: CoreConfig, given: CoreSeams): Core {
   const services = [
     ...(parts.tracing ? [parts.tracing] : []),
     ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.list, parts.edge.book,
-    table, loop, measures, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], resigns, health,
+    table, loop, parts.trust.watch, measures, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], resigns, health,
   ];
   const replica = new Replica(storage, services, seams);
   return {

@@ -11,6 +11,7 @@ import { QueueRecounter } from './duties/queue-recounter.ts';
 import { QueueWatcher } from './duties/queue-watcher.ts';
 import { TrafficWriter } from './duties/traffic-writer.ts';
 import { PlainSealer } from './duties/plain-sealer.ts';
+import type { WebhookAuthorities } from './duties/webhook-caller.ts';
 import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
 import { CancelJob } from './jobs/cancel-job.ts';
 import { ChangeJobs } from './jobs/change-jobs.ts';
@@ -68,7 +69,9 @@ export interface JobEngineOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  config: { webhookAllowPrivate: PrivateWebhooks; webhookCa?: string };
+  config: { webhookAllowPrivate: PrivateWebhooks };
+  /** Authorities that count for webhooks besides those that the machine trusts. Default: none. */
+  webhookAuthorities?: WebhookAuthorities | undefined;
 }
 
 /** Bytes that may wait to be checked, in all and of one account. */
@@ -85,8 +88,8 @@ function buildShared(options: JobEngineOptions) {
   });
   const reads = new ReadJob(stores, clock, meter?.batches);
   const waits = new WaitJob({ ...options, reads });
-  const { webhookAllowPrivate: allowPrivate, webhookCa: ca } = options.config;
-  const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate, ca });
+  const { webhookAllowPrivate: allowPrivate } = options.config;
+  const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate, authorities: options.webhookAuthorities });
   return {
     ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(stores, clock),
     traffic: new TrafficMeter(),

@@ -1,9 +1,9 @@
 /** The configuration of core: the only place that reads its environment. */
-import { readFileSync } from 'node:fs';
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { EnvReader } from './runtime/env.ts';
 import type { PrivateRegistries } from './runtime/private-registries.ts';
 import { otlpEndpointFault } from './runtime/tracing.ts';
+import { authorityFile } from '../proto/wire/renewed-files.ts';
 
 /** Every variable is listed in docs/operate/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
 export interface CoreConfig {
@@ -23,8 +23,8 @@ export interface CoreConfig {
   webhookAllowPrivate: PrivateWebhooks;
   /** Registries of images that may be at private addresses. */
   privateRegistries: PrivateRegistries;
-  /** Certificates of authorities that count for webhooks besides those that the machine trusts, in PEM. Empty: none. */
-  webhookCa: string;
+  /** PEM file of authorities that count for webhooks besides those that the machine trusts; read anew when it changes. Empty: none. */
+  webhookCaFile: string;
   /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
   metricsListen: string;
   /** Endpoints with series of their own in metrics; all others are "other". */
@@ -51,7 +51,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
-    webhookCa: readPem(reader, 'SLIPWAY_WEBHOOK_CA_FILE'),
+    webhookCaFile: checkPem(reader, 'SLIPWAY_WEBHOOK_CA_FILE'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
@@ -77,18 +77,16 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   return Object.freeze(config);
 }
 
-/** The text of a file that a setting names; empty: it names none. */
-function readPem(reader: EnvReader, name: string): string {
+/** Returns the path of a file of certificates that a setting names; empty if it names none. */
+function checkPem(reader: EnvReader, name: string): string {
   const path = reader.text(name, '');
   if (path === '') return '';
   try {
-    const text = readFileSync(path, 'utf8');
-    if (!text.includes('-----BEGIN CERTIFICATE-----')) reader.fault(`${name}: ${path} holds no certificate in PEM`);
-    return text;
+    authorityFile(path).current();
   } catch (error) {
     reader.fault(`${name}: ${(error as Error).message}`);
-    return '';
   }
+  return path;
 }
 
 function isAddress(text: string): boolean {

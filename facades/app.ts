@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
+import { CertificateWatch } from '../core/runtime/certificate-watch.ts';
 import { Metrics } from '../core/runtime/metrics.ts';
 import { tracingOf } from '../core/runtime/tracing.ts';
 import { MetricsServer } from '../core/runtime/metrics-server.ts';
@@ -14,6 +15,7 @@ import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../p
 import { systemTransport } from '../proto/wire/channel.ts';
 import type { Transport } from '../proto/wire/channel.ts';
 import { listenFault } from '../proto/wire/listen-fault.ts';
+import { TlsSource } from '../proto/wire/tls-source.ts';
 import { Activator } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
 import { LbRouting } from './activator/lb-routing.ts';
@@ -112,7 +114,8 @@ export interface FacadeSeams {
 /** Builds the process; nothing runs before start(). */
 export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const { logger, clock = systemClock, random = systemRandom, transport = systemTransport, waits, tunnelAdmitMs } = given;
-  const replicas = { addresses: config.coreAddresses, tls: config.coreTls, transport, clock, random };
+  const tls = new TlsSource(config.coreTls);
+  const replicas = { addresses: config.coreAddresses, tls, transport, clock, random };
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const sessions = new Sessions(config.edgeKey, clock, random);
@@ -162,7 +165,8 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
   addSurfaces(app, { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness, refuseUnrouted });
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
-  const services = [...(tracing ? [tracing] : []), core, executor, link, teller, tunnels, places, activator, measures];
+  const certificates = new CertificateWatch({ prefix: 'slipway_facade', check: () => tls.check(), metrics, clock, random, logger });
+  const services = [...(tracing ? [tracing] : []), core, executor, link, teller, tunnels, places, activator, certificates, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
     services,

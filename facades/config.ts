@@ -15,7 +15,7 @@ export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';
 export interface FacadeConfig {
   /** Core replicas, host:port each, or grpcs://host:port for TLS. At least one. */
   coreAddresses: string[];
-  /** For those by TLS. */
+  /** For those by TLS; files that change are read anew. */
   coreTls: TlsFiles;
   /** Where HTTP listens. */
   httpHost: string;

@@ -1,4 +1,5 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
+import { CertificateWatch } from '../core/runtime/certificate-watch.ts';
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import { machineDisk } from '../core/runtime/disk.ts';
@@ -13,9 +14,11 @@ import type { Service } from '../core/runtime/service.ts';
 import { SlicedWork } from '../core/runtime/sliced-work.ts';
 import { systemTransport } from '../proto/wire/channel.ts';
 import type { Transport } from '../proto/wire/channel.ts';
+import { TlsSource } from '../proto/wire/tls-source.ts';
 import { agentMetrics } from './agent-metrics.ts';
 import { buildAttempts } from './build-attempts.ts';
 import type { AttemptParts } from './build-attempts.ts';
+import { findHttpServer } from './find-http-server.ts';
 import { buildHello } from './build-hello.ts';
 import { buildUnitBase } from './build-units.ts';
 import type { UnitBase } from './build-units.ts';
@@ -117,6 +120,7 @@ class AgentProcess extends SingleRunService {
     super();
     const { logger, clock, random } = seams;
     this.#config = config;
+    const tls = new TlsSource(config.coreTls);
     this.#seams = seams;
     this.#settler = new ImageSettler({ clock, random });
     const metrics = new Metrics();
@@ -158,12 +162,13 @@ class AgentProcess extends SingleRunService {
     });
     this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
-    const connect = this.#buildConnectLoop();
+    const connect = this.#buildConnectLoop(tls);
     this.#gpus = new MachineGpus({
       ...seams, virtual: config.virtualGpus, onHealth: () => connect.renew('a GPU came or went'), onLoads: () => this.#parts.outbox.addGpuLoads(),
     });
     const oldLogs = new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass: () => this.#units.archive.prune(), ...this.#seams });
-    const rest = [this.#buildTunnels(), ...this.#gpus.services, oldLogs, this.#measures];
+    const certificates = new CertificateWatch({ prefix: 'slipway_agent', check: () => tls.check(), metrics, ...seams });
+    const rest = [this.#buildTunnels(tls), ...this.#gpus.services, oldLogs, certificates, this.#measures];
     this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, ...rest];
   }
 
@@ -249,9 +254,9 @@ class AgentProcess extends SingleRunService {
     });
   }
 
-  #buildConnectLoop(): ConnectLoop {
+  #buildConnectLoop(tls: TlsSource): ConnectLoop {
     const { outbox, large, chunks, outcomes, pool, reporter } = this.#parts;
-    const { coreAddresses: addresses, coreTls: tls, key } = this.#config;
+    const { coreAddresses: addresses, key } = this.#config;
     return new ConnectLoop({
       addresses, tls, key, outbox,
       reports: {
@@ -286,15 +291,10 @@ class AgentProcess extends SingleRunService {
     });
   }
 
-  #buildTunnels(): Service {
-    const { tunnelAddresses: addresses, coreTls: tls, key } = this.#config;
+  #buildTunnels(tls: TlsSource): Service {
+    const { tunnelAddresses: addresses, key } = this.#config;
     return new TunnelKeeper({
-      addresses, tls, key, ...this.#seams, find: (name) => {
-        const [, podId, port] = /^([a-z0-9]+):(\d{1,5})$/.exec(name) ?? [];
-        if (podId !== undefined) return this.#pods.get(podId)?.httpPort(Number(port));
-        const worker = this.#parts.pool.get(name);
-        return worker?.http && worker.address ? { host: worker.address, port: worker.http.port } : undefined;
-      },
+      addresses, tls, key, ...this.#seams, find: (name) => findHttpServer(name, this.#parts.pool, this.#pods),
     });
   }
 }

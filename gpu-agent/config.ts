@@ -22,7 +22,7 @@ export interface AgentConfig {
    * SLIPWAY_CORE_ADDRESS, separated by commas.
    */
   coreAddresses: string[];
-  /** For those by TLS; read again for each session. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
+  /** For those by TLS; files that change are read anew. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
   coreTls: TlsFiles;
   /** Key of scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it. */
   key: string;

@@ -25,6 +25,11 @@ export interface WebhookCall {
   owner: string;
 }
 
+/** Authorities in PEM, read anew when their file changes. */
+export interface WebhookAuthorities {
+  current(): { pem: string };
+}
+
 /** Longest try in milliseconds (docs/reference/api.md#webhooks). */
 export const TRY_MS_MAX = 30_000;
 /** Bytes of an answer that are read and thrown away before the connection is closed. */
@@ -40,12 +45,14 @@ export class WebhookCaller {
   readonly #clock: Clock;
   readonly #signing: SlicedWork;
 
-  readonly #ca: string[] | undefined;
+  readonly #authorities: WebhookAuthorities | undefined;
+  /** Authorities that the present connections trust, in PEM. */
+  #trusted: string | undefined;
 
-  /** `ca`: certificates of authorities that count besides those that the machine trusts, in PEM. Empty: none. */
-  constructor(clock: Clock, ca = '') {
+  /** `authorities`: count besides those that the machine trusts. Default: none. */
+  constructor(clock: Clock, authorities?: WebhookAuthorities) {
     this.#clock = clock;
-    this.#ca = ca === '' ? undefined : [...getCACertificates('default'), ca];
+    this.#authorities = authorities;
     // What waits is bounded by the calls and bytes at once.
     this.#signing = new SlicedWork({ name: 'webhooks', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
   }
@@ -79,8 +86,18 @@ export class WebhookCaller {
   }
 
   #connections(allowPrivate: boolean): Agent {
-    const trusted = this.#ca && { ca: this.#ca };
+    const pem = this.#authorities?.current().pem;
+    if (pem !== this.#trusted) this.#renew(pem);
+    const trusted = pem !== undefined && { ca: [...getCACertificates('default'), pem] };
     return allowPrivate ? this.#anywhere ??= openAgent({ ...trusted }) : this.#publicOnly ??= openAgent({ lookup: lookupPublic, ...trusted });
+  }
+
+  /** Calls under way end on the previous connections. */
+  #renew(pem: string | undefined): void {
+    this.#trusted = pem;
+    for (const agent of [this.#anywhere, this.#publicOnly]) void agent?.close();
+    this.#anywhere = undefined;
+    this.#publicOnly = undefined;
   }
 
   /** Closes all connections; a later call opens new ones. */

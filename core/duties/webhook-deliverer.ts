@@ -18,6 +18,7 @@ import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
 import type { AtLimit, Delivery } from '../store/webhook-store.ts';
 import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
+import type { WebhookAuthorities } from './webhook-caller.ts';
 
 /** What delivering needs. */
 export interface WebhookDelivererOptions {
@@ -25,8 +26,8 @@ export interface WebhookDelivererOptions {
   sealer: Sealer;
   /** Whose calls may go to private addresses. */
   allowPrivate: PrivateWebhooks;
-  /** Authorities that count besides those that the machine trusts, in PEM. Default: none. */
-  ca?: string | undefined;
+  /** Authorities that count besides those that the machine trusts. Default: none. */
+  authorities?: WebhookAuthorities | undefined;
   /** Default: it is this replica's. */
   duty?: Duty;
   /** Default: nobody counts. */
@@ -75,7 +76,7 @@ export class WebhookDeliverer extends LoopService {
     const { clock, random, logger } = options;
     super({ name: 'webhook deliverer', periodMs: PERIOD_MS, clock, random, logger });
     this.#options = options;
-    this.#caller = new WebhookCaller(options.clock, options.ca);
+    this.#caller = new WebhookCaller(options.clock, options.authorities);
   }
 
   protected override async onStart(): Promise<void> {

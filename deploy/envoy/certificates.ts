@@ -4,12 +4,9 @@
  */
 import { X509Certificate, createHash, createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { timeFault as validityFault } from '../../core/runtime/certificate-watch.ts';
 import type { CertificateFiles, ClientCertificates } from './config.ts';
 import { EdgeFault } from './edge-fault.ts';
-
-/** Days before a certificate ends that are spoken of. */
-const SOON_DAYS = 7;
-const DAY_MS = 86_400_000;
 
 /** A certificate that fits its key. */
 export interface GoodPair {
@@ -34,12 +31,9 @@ export function readAuthority({ caFile }: ClientCertificates): string {
   return fingerprintOf(text);
 }
 
-/** What clients will hold against a certificate at this time, or soon; undefined: nothing. */
+/** Returns what clients hold against a certificate at this time, or soon; `undefined` if nothing. The text changes once a day. */
 export function timeFault({ validFrom, validTo }: GoodPair, nowMs: number): string | undefined {
-  if (validTo.getTime() <= nowMs) return `the certificate expired on ${dayOf(validTo)}: clients refuse it; renew it`;
-  if (validFrom.getTime() > nowMs) return `the certificate is valid from ${dayOf(validFrom)} only, or this machine's clock is wrong`;
-  const days = Math.floor((validTo.getTime() - nowMs) / DAY_MS);
-  return days < SOON_DAYS ? `the certificate expires on ${dayOf(validTo)}: renew it` : undefined;
+  return validityFault({ fromMs: validFrom.getTime(), toMs: validTo.getTime() }, nowMs);
 }
 
 function certificateIn(text: string, file: string): X509Certificate {
@@ -73,8 +67,4 @@ function readPem(file: string): string {
 
 function fingerprintOf(...texts: string[]): string {
   return createHash('sha256').update(texts.join('\0')).digest('hex');
-}
-
-function dayOf(date: Date): string {
-  return date.toISOString().slice(0, 10);
 }

@@ -6,6 +6,7 @@ import type { Transport } from '../../proto/wire/channel.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { explainConnection } from '../../proto/wire/tls.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
+import { TlsSource } from '../../proto/wire/tls-source.ts';
 import { CoreServices } from '../core-client/core-services.ts';
 import type { ServiceCalls, UnaryMethod } from '../core-client/service-calls.ts';
 import { interruptionOf, RefusedError, UnreachableError } from './failures.ts';
@@ -53,7 +54,7 @@ export class KeyedCore {
 
   constructor(options: KeyedCoreOptions) {
     this.#options = options;
-    this.#core = new CoreServices({ addresses: [options.address], ...options });
+    this.#core = new CoreServices({ addresses: [options.address], ...options, tls: new TlsSource(options.tls) });
   }
 
   /** Closes the channels; calls in flight end. */

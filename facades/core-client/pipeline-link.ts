@@ -12,7 +12,7 @@ import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
-import type { TlsFiles } from '../../proto/wire/tls.ts';
+import type { TlsSource } from '../../proto/wire/tls-source.ts';
 import { CoreLine } from './core-line.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
 import { stayConnected } from './stay-connected.ts';
@@ -32,7 +32,7 @@ export interface LinkOwner {
 /** Parts handed to a link. */
 export interface LinkOptions {
   address: string;
-  tls: TlsFiles | undefined;
+  tls: TlsSource | undefined;
   owner: LinkOwner;
   transport: Transport;
   clock: Clock;

@@ -1,14 +1,14 @@
 /** What everything that calls core is built of. */
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
-import type { TlsFiles } from '../../proto/wire/tls.ts';
+import type { TlsSource } from '../../proto/wire/tls-source.ts';
 
 /** Where the replicas are, and what the calls work with. */
 export interface ReplicaParts {
   /** Of every replica, at least one: host:port or grpcs://host:port. */
   addresses: readonly string[];
   /** For replicas by TLS (proto/wire/tls.ts). */
-  tls?: TlsFiles | undefined;
+  tls?: TlsSource | undefined;
   transport: Transport;
   clock: Clock;
   random: Random;

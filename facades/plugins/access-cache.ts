@@ -31,10 +31,10 @@ const BAD_MS = 1_000;
  * serves on, and one of the second age serves no more.
  */
 const LIVE_FRESH_MS = 750;
-const LIVE_USED_MS = 1_500;
+export const LIVE_USED_MS = 1_500;
 /** How long a good decision stands while core is away, and how long its answer is waited for before it counts as away, in milliseconds. */
 const LIVE_MS_MAX = 600_000;
-const AWAY_AFTER_MS = 500;
+export const AWAY_AFTER_MS = 500;
 /** Decisions kept; beyond it the one unused for longest goes. */
 const ENTRIES_MAX = 10_000;
 /** Questions to core at a time: a flood of random keys must not become a flood of calls. */

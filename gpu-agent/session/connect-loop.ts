@@ -11,7 +11,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import { explainConnection } from '../../proto/wire/tls.ts';
-import type { TlsFiles } from '../../proto/wire/tls.ts';
+import type { TlsSource } from '../../proto/wire/tls-source.ts';
 import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
@@ -35,7 +35,7 @@ export interface ConnectOptions {
   addresses: readonly string[];
   key: string;
   /** For addresses by TLS. */
-  tls?: TlsFiles | undefined;
+  tls?: TlsSource | undefined;
   outbox: Outbox;
   reports: Reports;
   lease: Lease;

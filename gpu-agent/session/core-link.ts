@@ -5,14 +5,14 @@ import type { SessionRequest, SessionResponse } from '../../proto/gen/slipway/v1
 import { callMetadata } from '../../proto/wire/channel.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import { PieceAgentServiceClient } from '../../proto/wire/piece-messages.ts';
-import type { TlsFiles } from '../../proto/wire/tls.ts';
+import type { TlsSource } from '../../proto/wire/tls-source.ts';
 
 /** Where core is and as whom the agent comes. */
 export interface CoreLinkOptions {
   /** host:port or grpcs://host:port. */
   address: string;
   key: string;
-  tls?: TlsFiles | undefined;
+  tls?: TlsSource | undefined;
   transport: Transport;
 }
 
@@ -22,13 +22,13 @@ const SIDE = { retries: false, windowBytes: 4 * 1024 * 1024 };
 
 export class CoreLink {
   readonly address: string;
-  readonly #tls: TlsFiles | undefined;
+  readonly #tls: TlsSource | undefined;
   readonly #transport: Transport;
   readonly #metadata: Metadata;
   readonly #main: AgentServiceClient;
   #side: AgentServiceClient | undefined;
 
-  /** Throws when a file of `tls` does not do. */
+  /** Throws when the files of `tls` were never good. */
   constructor({ address, key, tls, transport }: CoreLinkOptions) {
     this.address = address;
     this.#tls = tls;

@@ -12,8 +12,8 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { request as httpRequest } from '../../core/runtime/node-http.ts';
 import { BaseService } from '../../core/runtime/service.ts';
-import { explainConnection, tlsMaterial } from '../../proto/wire/tls.ts';
-import type { TlsFiles } from '../../proto/wire/tls.ts';
+import { explainConnection } from '../../proto/wire/tls.ts';
+import type { TlsSource } from '../../proto/wire/tls-source.ts';
 import { TUNNEL_COUNT_HEADER, TUNNEL_FACADES_MAX, TUNNEL_PATH, TUNNEL_PROTOCOL } from '../../proto/wire/tunnel.ts';
 import { serveTunnel } from './tunnel-end.ts';
 import type { TunnelEndOptions } from './tunnel-end.ts';
@@ -32,8 +32,8 @@ export interface TunnelKeeperOptions extends TunnelEndOptions {
   /** Facades, or edges before them: `http://host:port` or `https://host:port`. */
   addresses: readonly string[];
   key: string;
-  /** For those by https; read again for each tunnel. */
-  tls: TlsFiles;
+  /** For those by https. */
+  tls: TlsSource;
   random: Random;
   clock: Clock;
   logger: Logger;
@@ -114,7 +114,7 @@ export class TunnelKeeper extends BaseService {
     const headers = { authorization: `Bearer ${key}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL };
     const options = { headers, agent: false, signal: this.ending } as const;
     return new Promise((resolve, reject) => {
-      const asked = url.startsWith('https:') ? httpsRequest(url, { ...options, ...tlsMaterial(tls), ...serverName(url) }) : httpRequest(url, options);
+      const asked = url.startsWith('https:') ? httpsRequest(url, { ...options, ...tls.material(), ...serverName(url) }) : httpRequest(url, options);
       const timer = clock.after(OPEN_MS, () => asked.destroy(new Error(`there was no answer in ${OPEN_MS / 1_000} s`)));
       asked.once('close', () => timer.cancel());
       asked.on('error', reject);

@@ -10,8 +10,7 @@ import { parseAddress } from './address.ts';
 import { MESSAGE_BYTES_MAX } from './limits.ts';
 import { LINK_TIMERS } from './link-timers.ts';
 import { listenFault } from './listen-fault.ts';
-import { tlsCredentials } from './tls.ts';
-import type { TlsFiles } from './tls.ts';
+import { TlsSource } from './tls-source.ts';
 
 /** Options of every channel and server: large messages, and pings that notice a dead peer within 30 s. */
 const CHANNEL_OPTIONS: ChannelOptions = {
@@ -36,7 +35,7 @@ export interface ChannelSettings {
   /** How often a ping is sent, and how long its answer may take, in milliseconds. Default: 20 s and 10 s. */
   pings?: { everyMs: number; answerMs: number };
   /** For addresses with TLS. Default: servers are judged by the authorities that this machine trusts, and this client has no certificate. */
-  tls?: TlsFiles | undefined;
+  tls?: TlsSource | undefined;
   /** See every call as it leaves, first one first. Default none. */
   interceptors?: Interceptor[];
 }
@@ -72,7 +71,7 @@ export function openServer(services: readonly ServedService[], interceptors: Ser
 export interface Transport {
   /**
    * Makes a client with a channel of its own, which connects at the first call. `address`: host:port, grpcs://host:port or a gRPC target. Close the
-   * client at the end. Throws when a file of `tls` does not do.
+   * client at the end. Throws when the files of `tls` were never good.
    */
   openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings?: ChannelSettings): Kind;
   /** Lets a server listen at host:port, port 0 = any free one; answers the port. */
@@ -83,7 +82,7 @@ export interface Transport {
 export const systemTransport: Transport = {
   openClient(Constructor, address, { retries = true, windowBytes, interceptors, pings, tls } = {}) {
     const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
-    return new Constructor(target, secure ? tlsCredentials(tls) : credentials.createInsecure(), {
+    return new Constructor(target, secure ? (tls ?? new TlsSource()).credentials() : credentials.createInsecure(), {
       ...CHANNEL_OPTIONS,
       ...(retries ? {} : { 'grpc.enable_retries': 0 }),
       ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),

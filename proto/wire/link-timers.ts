@@ -36,6 +36,9 @@ export const LINK_TIMERS = {
   reopenPauseMs: 1_000,
   /** How often an Envoy reports its requests. */
   loadReportMs: 1_000,
+  /** How often each side of a tunnel asks whether the other is there, and how long it may be silent. */
+  tunnelPingMs: 5_000,
+  tunnelSilenceMs: 15_000,
 };
 
 /** An Envoy opens a broken stream of load reports again after this many milliseconds. It has no setting for it. */
@@ -82,6 +85,10 @@ export const PAIRS: readonly Pair[] = [
   {
     name: 'interest of a facade in an endpoint, kept by core while the stream stands',
     repeatMs: t.demandRepeatMs + t.demandChangedMs, detectMs: 0, reopenMs: 0, forgetMs: t.subscriptionMs,
+  },
+  {
+    name: 'answers of the other side of a tunnel, before it is taken for gone',
+    repeatMs: t.tunnelPingMs, detectMs: t.tunnelPingMs, reopenMs: 0, forgetMs: t.tunnelSilenceMs,
   },
   {
     name: 'changes by a core without versions, kept by a facade that has stopped asking',

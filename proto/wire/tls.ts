@@ -1,8 +1,6 @@
 /** TLS of our own connections: whom a client believes, as whom it comes, and what a failed handshake says to people. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, getCACertificates } from 'node:tls';
-import { credentials } from '@grpc/grpc-js';
-import type { ChannelCredentials } from '@grpc/grpc-js';
 
 /** PEM files; an empty name: none. */
 export interface TlsFiles {
@@ -38,20 +36,8 @@ function wrongPem(name: string, file: string): string | undefined {
   }
 }
 
-/** As Node's own TLS takes them: the files read anew. Throws when one cannot be read. */
-export function tlsMaterial({ caFile, certFile, certKeyFile }: TlsFiles): { ca: Buffer; cert?: Buffer; key?: Buffer } {
-  const pair = certFile === '' ? {} : { cert: readFileSync(certFile), key: readFileSync(certKeyFile) };
-  return { ca: caFile === '' ? trustedHere() : readFileSync(caFile), ...pair };
-}
-
-/** Reads the files anew, so that renewed ones count from the next channel on. Throws when one cannot be read or holds something else. */
-export function tlsCredentials(files: TlsFiles | undefined): ChannelCredentials {
-  const { ca, cert, key } = tlsMaterial({ caFile: '', certFile: '', certKeyFile: '', ...files });
-  return credentials.createSsl(ca, ...(cert && key ? [key, cert] : []));
-}
-
-/** The system's own; those that Node brings where the system has none, in a bare container for instance. */
-function trustedHere(): Buffer {
+/** Returns the authorities that this machine trusts: the system's own; those that Node brings where the system has none, in a bare container for instance. */
+export function trustedHere(): Buffer {
   const system = getCACertificates('system');
   return Buffer.from([...(system.length > 0 ? system : getCACertificates('bundled')), ...getCACertificates('extra')].join('\n'));
 }

@@ -5,6 +5,7 @@
  * The facade's end of a stream ends the connection; the worker's end ends the stream; what was cut is reset.
  */
 import type { Http2Session } from 'node:http2';
+import { LINK_TIMERS } from './link-timers.ts';
 
 /** Address of what is reached through tunnels only, as an agent reports it (agent_service.proto). */
 export const TUNNEL_ADDRESS = 'tunnel';
@@ -26,9 +27,6 @@ export const TUNNEL_STREAMS_MAX = 2_000;
 const WINDOW_BYTES = 512 * 1024;
 /** Memory of a tunnel beyond which it takes no new connection, in MB. */
 const MEMORY_MB_MAX = 256;
-/** How often each side asks whether the other is there, and how long it may be silent, in milliseconds. */
-const PING_MS = 5_000;
-const SILENCE_MS = 15_000;
 
 /** Options of both sides. Clients that leave reset their streams, and nobody may end a tunnel for all by doing so often. */
 export const TUNNEL_OPTIONS = {
@@ -38,19 +36,24 @@ export const TUNNEL_OPTIONS = {
 
 /** As much of a clock as a tunnel needs. */
 interface TunnelClock {
-  monotonicMs(): number;
   after(delayMs: number, fn: () => void): { cancel(): void };
 }
 
-/** Ends a tunnel whose other side is silent: a partition says nothing by itself. */
+/**
+ * Ends a tunnel whose other side is silent: a partition says nothing by itself. It counts pings without an answer, not time: a process or machine that stood
+ * still finds the answers of the meantime unread, and must read them before it judges.
+ */
 export function watchTunnel(session: Http2Session, clock: TunnelClock): void {
-  let heardAtMs = clock.monotonicMs();
-  const look = (): { cancel(): void } => clock.after(PING_MS, () => {
+  const { tunnelPingMs: pingMs, tunnelSilenceMs: silenceMs } = LINK_TIMERS;
+  const unansweredMax = Math.ceil(silenceMs / pingMs) - 1;
+  let unanswered = 0;
+  const check = (): { cancel(): void } => clock.after(pingMs, () => {
     if (session.destroyed) return;
-    if (clock.monotonicMs() - heardAtMs >= SILENCE_MS) return session.destroy(new Error(`the other side was silent for ${SILENCE_MS / 1_000} s`));
-    session.ping((error) => { if (!error) heardAtMs = clock.monotonicMs(); });
-    timer = look();
+    if (unanswered >= unansweredMax) return session.destroy(new Error(`the other side was silent for ${silenceMs / 1_000} s`));
+    unanswered += 1;
+    session.ping((error) => { if (!error) unanswered = 0; });
+    timer = check();
   });
-  let timer = look();
+  let timer = check();
   session.once('close', () => timer.cancel());
 }

@@ -79,3 +79,22 @@ t.test('an address that this machine does not have', async (t) => {
   const { core } = coreOn(t, (await createDatabase(t)).url, '192.0.2.1:50051');
   await t.rejects(core.start(), { message: /^cannot listen at 192\.0\.2\.1:50051: this machine has no such address; choose one of its own/ });
 });
+
+t.test('a root key that can be guessed, and one that is short, do not start', async (t) => {
+  const env = { SLIPWAY_DATABASE_URL: 'postgres://x', SLIPWAY_SECRET_KEY: '0'.repeat(64) };
+  const start = (rootKey: string) => () => readCoreConfig({ ...env, SLIPWAY_ROOT_KEY: rootKey });
+  for (const weak of ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'abcabcabcabcabcabcabcabc', '0123456012345601234560']) {
+    t.throws(start(weak), /SLIPWAY_ROOT_KEY has fewer than 8 different characters and can be guessed: make one with openssl rand -hex 32/, weak);
+  }
+  t.throws(start('short-but-0123456'), /SLIPWAY_ROOT_KEY must have at least 20 characters/);
+  for (const good of ['01234567012345670123', randomBytes(32).toString('hex')]) t.equal(start(good)().rootKey, good);
+  t.equal(start('')().rootKey, '', 'none is none');
+  t.throws(() => readCoreConfig({ ...env, SLIPWAY_EDGE_KEY: 'short' }), /SLIPWAY_EDGE_KEY must have at least 20 characters/);
+});
+
+t.test('a file of authorities for webhooks that holds none does not start', async (t) => {
+  const env = { SLIPWAY_DATABASE_URL: 'postgres://x', SLIPWAY_SECRET_KEY: '0'.repeat(64) };
+  const file = join(t.testdir({ 'junk.pem': 'junk' }), 'junk.pem');
+  t.throws(() => readCoreConfig({ ...env, SLIPWAY_WEBHOOK_CA_FILE: file }), /SLIPWAY_WEBHOOK_CA_FILE: .*junk\.pem holds no certificate in PEM form/);
+  t.throws(() => readCoreConfig({ ...env, SLIPWAY_WEBHOOK_CA_FILE: `${file}.none` }), /SLIPWAY_WEBHOOK_CA_FILE: .*ENOENT/);
+});

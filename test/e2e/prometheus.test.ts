@@ -60,6 +60,8 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   });
   const { core, facade, agents } = system.metrics;
   const certificates = await makeCertificates(t);
+  // One of two days would be told of.
+  certificates.issue('live/server', 'DNS:localhost', { days: 30 });
   const edge = await startEdge(t, {
     SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_EDGE_METRICS_LISTEN: '127.0.0.1:0',
     ...certificates.env,
@@ -167,6 +169,7 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   }
   leave();
   files.open('done');
+  t.ok((await numbers('envoy_server_days_until_first_cert_expiring'))[0]! > 27, 'the edge tells of its certificate');
   t.equal(await count('ALERTS{alertstate="firing"}'), 0, 'nothing is wrong');
   const rules = await (await fetch(`http://${listen}/api/v1/rules`)).json() as { data: { groups: { rules: { name: string; health: string }[] }[] } };
   for (const { name, health } of rules.data.groups.flatMap((group) => group.rules)) t.equal(health, 'ok', name);

@@ -8,6 +8,7 @@ import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { parseAddress } from '../../proto/wire/address.ts';
 import { systemTransport } from '../../proto/wire/channel.ts';
 import { explainConnection, tlsFaults } from '../../proto/wire/tls.ts';
+import { TlsSource } from '../../proto/wire/tls-source.ts';
 import { scratch } from '../helpers/scratch.ts';
 
 t.test('addresses', async (t) => {
@@ -41,7 +42,7 @@ t.test('files', { skip: existsSync('/usr/bin/openssl') ? false : 'needs openssl'
     const env = { SLIPWAY_CORE_CA_FILE: files.caFile, SLIPWAY_CORE_CERT_FILE: files.certFile, SLIPWAY_CORE_CERT_KEY_FILE: files.certKeyFile };
     t.throws(() => readAgentConfig({ ...env, SLIPWAY_CORE_ADDRESS: 'grpcs://x:1', SLIPWAY_AGENT_KEY: 'k', SLIPWAY_WORKER_USER: 'same' }), text);
   }
-  const tls = { ...good, caFile: path('none') };
+  const tls = new TlsSource({ ...good, caFile: path('none') });
   t.throws(() => systemTransport.openClient(Client, 'grpcs://127.0.0.1:1', { tls }), /ENOENT/, 'one that is gone later is told by whoever opens');
   systemTransport.openClient(Client, '127.0.0.1:1', { tls }).close();
 });

@@ -50,3 +50,17 @@ t.test('one that answers stays, however long', async (t) => {
   }
   t.notOk(session.destroyed);
 });
+
+t.test('a machine that stood still for a minute keeps its tunnel: the other side answers', async (t) => {
+  const { session, far } = await halfTunnel(t);
+  let asked = 0;
+  performServerHandshake(far, TUNNEL_OPTIONS).on('ping', () => { asked += 1; });
+  await once(session, 'remoteSettings');
+  const clock = new ManualClock();
+  watchTunnel(session, clock);
+  clock.pass(5_000);
+  await waitFor('a question', () => asked === 1);
+  clock.pass(60_000);
+  t.notOk(session.destroyed);
+  await waitFor('another question', () => asked === 2);
+});

@@ -2,7 +2,7 @@
 /** Webhooks: what is sent, three tries 10 s apart that survive a restart, signatures, private targets. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -18,6 +18,7 @@ import { WebhookCaller } from '../../../core/duties/webhook-caller.ts';
 import { WebhookDeliverer } from '../../../core/duties/webhook-deliverer.ts';
 import { REDRIVES_MAX } from '../../../core/jobs/redrive-webhook.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
+import { authorityFile } from '../../../proto/wire/renewed-files.ts';
 import { logger, never, outcome, refused, runningJob, startEngines } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -287,13 +288,22 @@ t.test('an authority of the operator counts for https, and no other does', { ski
   t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }));
   const url = `https://localhost:${(server.address() as AddressInfo).port}/`;
   const call = { url, body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0, allowPrivate: true, owner: '' };
-  for (const [ca, expected] of [[readFileSync(cert, 'utf8'), undefined], ['', /certificate/]] as const) {
-    const caller = new WebhookCaller(systemClock, ca);
+  const stranger = new WebhookCaller(systemClock);
+  t.teardown(() => stranger.close());
+  t.match(await stranger.call(call, never), /certificate/);
+
+  await t.test('a renewed file counts without a restart; while one cannot be used the previous stays', async (t) => {
+    const file = join(folder, 'authorities.pem');
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', join(folder, 'other.key'),
+      '-out', file, '-days', '2', '-subj', '/CN=other'], { stdio: 'ignore' });
+    const caller = new WebhookCaller(systemClock, authorityFile(file));
     t.teardown(() => caller.close());
-    const failure = await caller.call(call, never);
-    if (expected) t.match(failure, expected);
-    else t.equal(failure, undefined);
-  }
+    t.match(await caller.call(call, never), /certificate/, 'another authority');
+    copyFileSync(cert, file);
+    t.equal(await caller.call(call, never), undefined);
+    writeFileSync(file, 'half a file');
+    t.equal(await caller.call(call, never), undefined);
+  });
 });
 
 t.test('a private target is refused at the call too, however it is written', async (t) => {
