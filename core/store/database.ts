@@ -123,7 +123,7 @@ const URGENT_CONNECTIONS = 2;
 
 /** One lost connection would end the process with the driver as it is published. */
 function refuseUnpatched(): void {
-  if (!('survivesCuts' in postgres)) throw new Error('The package postgres lacks our mends. Run: node_modules/.bin/node deploy/local/patch-packages.ts');
+  if (!('survivesCuts' in postgres)) throw new Error('The package postgres is not patched (deploy/patches). Run: npm run prepare');
 }
 
 /** A connection as the driver tells of it. */

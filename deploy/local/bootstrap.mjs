@@ -34,7 +34,7 @@ const COMMANDS = {
   fleet: { file: 'test/fleet/main.ts', development: true },
 };
 
-/** Files that make parts which are not kept in git, packages with our mends among them; each does nothing when its part is up to date. */
+/** Files that make parts which are not kept in git, patched packages among them; each does nothing when its part is up to date. */
 const GENERATORS = ['deploy/local/patch-packages.ts', 'facades/graphql/build.ts', 'facades/console/build.ts'];
 
 function fail(text, code = 1) {

@@ -1,7 +1,7 @@
 // test: postgres
 /**
  * Which of several free connections a statement takes: the one that was used last, whose process of PostgreSQL has all at hand
- * (deploy/patches/postgres.patch, 10).
+ * (deploy/patches/postgres/10-last-used-connection.patch).
  */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';

@@ -1,5 +1,8 @@
 // test: postgres
-/** Transactions that begin among so many statements that a connection takes no more of them ahead (deploy/patches/postgres.patch, 13). */
+/**
+ * Transactions that begin among so many statements that a connection takes no more of them ahead
+ * (deploy/patches/postgres/13-begin-on-a-full-pipeline.patch).
+ */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { connect } from '../../../core/store/database.ts';

@@ -1,5 +1,5 @@
 // test: postgres
-/** How long a statement waited for its turn on a connection (deploy/patches/postgres.patch, 12). */
+/** How long a statement waited for its turn on a connection (deploy/patches/postgres/12-onturn.patch). */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { connect, hearTurns } from '../../../core/store/database.ts';
