@@ -1,4 +1,7 @@
-/** What a statement was made of goes with the young objects: old ones are collected only with all of the heap (deploy/patches/postgres/08-young-functions.patch). */
+/**
+ * What a statement was made of goes with the young objects: old ones are collected only with all of the heap
+ * (deploy/patches/postgres/08-young-functions.patch).
+ */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
