@@ -1,4 +1,5 @@
 /** What Envoy answers by itself, in the shapes of the surfaces (docs/reference/api.md#errors): every error is JSON with a word for programs. */
+import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { HEADERS_TOO_LARGE } from '../../proto/wire/limits.ts';
 import { ON_DIRECT_WAY } from './direct-way.ts';
 import type { Message } from './message.ts';
@@ -10,7 +11,7 @@ interface Reply {
   /** Status that Envoy would answer. */
   from?: number;
   status: number;
-  code: string;
+  code: ErrorCode;
   text: string;
   retryAfterSeconds?: number;
 }

@@ -1,15 +1,19 @@
 /** What clients of load-balancing endpoints get when it is not the worker that answers (docs/reference/api.md#load-balancing). */
+import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
 
+/** Body of a refusal. Ours have a code; those of keys have the shape of the public service. */
+type LbBody = Readonly<{ code?: ErrorCode } & Record<string, unknown>>;
+
 /** A refusal with its body. */
 export class LbError extends Error {
   readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: LbBody;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(status: number, body: Readonly<Record<string, unknown>>, retryAfterSeconds?: number) {
+  constructor(status: number, body: LbBody, retryAfterSeconds?: number) {
     super(String(body['error'] ?? body['detail'] ?? status));
     this.status = status;
     this.body = body;

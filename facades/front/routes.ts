@@ -1,6 +1,8 @@
 /** What is there without a key: `/` for people and programs that look around, `/healthz` and `/readyz` for those who watch over processes. */
 import { createHash } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { ERRORS_PATH } from '../../proto/wire/error-help.ts';
+import { errorsList } from './errors-list.ts';
 
 /** What it needs. */
 export interface FrontParts {
@@ -15,6 +17,7 @@ const LINKS = [
   { path: '/v1/openapi.json', text: 'REST API: the description for programs' },
   { path: '/v2/docs', text: 'REST API v2: the description as a page' },
   { path: '/v2/openapi.json', text: 'REST API v2: the description for programs' },
+  { path: ERRORS_PATH, text: 'every error code: its cause, and what to do' },
   { path: '/healthz', text: 'this process lives' },
   { path: '/readyz', text: 'the service can take requests' },
 ];
@@ -26,33 +29,43 @@ const CALLS = [
 ];
 
 const STYLE = 'body{font:1rem/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code,a{font-family:monospace}';
-const HTML = `<!doctype html>
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Slipway</title><style>${STYLE}</style></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${STYLE}</style></head>
 <body>
-<h1>Slipway</h1>
-<p>Serverless GPU endpoints on your own machines.</p>
-<ul>
-${LINKS.map(({ path, text }) => `<li><a href="${path}">${path}</a>: ${text}</li>`).join('\n')}
-${CALLS.map(({ path, text }) => `<li><code>${path}</code>: ${text}</li>`).join('\n')}
-</ul>
+<h1>${title}</h1>
+${body}
 </body>
 </html>
 `;
+}
+
+const FRONT_PAGE = page('Slipway', `<p>Serverless GPU endpoints on your own machines.</p>
+<ul>
+${LINKS.map(({ path, text }) => `<li><a href="${path}">${path}</a>: ${text}</li>`).join('\n')}
+${CALLS.map(({ path, text }) => `<li><code>${path}</code>: ${text}</li>`).join('\n')}
+</ul>`);
+const ERRORS_PAGE = page('Slipway: errors', errorsList());
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 /** Nothing from anywhere, and no other page may frame it. */
 const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 const JSON_TEXT = JSON.stringify({ service: 'slipway', paths: Object.fromEntries([...LINKS, ...CALLS].map(({ path, text }) => [path, text])) });
 const JSON_TYPE = 'application/json; charset=utf-8';
 
+function sendPage(reply: FastifyReply, text: string): FastifyReply {
+  return reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', POLICY).header('referrer-policy', 'no-referrer').send(text);
+}
+
 /** Adds the routes. */
 export async function frontRoutes(app: FastifyInstance, { ready }: FrontParts): Promise<void> {
   app.get('/', async (request, reply) => {
     reply.header('vary', 'accept').header('x-content-type-options', 'nosniff');
     if (!request.headers.accept?.includes('text/html')) return reply.header('content-type', JSON_TYPE).send(JSON_TEXT);
-    return reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', POLICY)
-      .header('referrer-policy', 'no-referrer').send(HTML);
+    return sendPage(reply, FRONT_PAGE);
   });
+  app.get(ERRORS_PATH, async (_request, reply) => sendPage(reply.header('x-content-type-options', 'nosniff'), ERRORS_PAGE));
   app.get('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');

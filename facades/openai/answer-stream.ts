@@ -4,6 +4,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
+import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { openaiErrorShape } from '../plugins/error-handler.ts';
 import type { LiveResponse } from '../jobs/live-response.ts';
@@ -16,7 +17,7 @@ import type { OpenaiError } from './worker-error.ts';
 
 const WORKER_LOST: OpenaiError = {
   status: 500,
-  error: { message: 'The worker was lost in the middle of its answer.', type: 'server_error', param: null, code: 'worker_lost' },
+  error: { message: 'The worker was lost in the middle of its answer.', type: 'server_error', param: null, code: 'worker_lost' satisfies ErrorCode },
 };
 
 const EVENTS = 'text/event-stream; charset=utf-8';

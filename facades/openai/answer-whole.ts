@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { sendJson } from '../jobs/job-parts.ts';
 import type { OpenaiJob } from './openai-job.ts';
@@ -13,7 +14,7 @@ const TOO_LARGE: OpenaiError = {
   status: 500,
   error: {
     message: `The worker streamed more than ${OUTPUT_BYTES_MAX} bytes: ask for a stream.`, type: 'server_error', param: null,
-    code: 'output_too_large',
+    code: 'output_too_large' satisfies ErrorCode,
   },
 };
 

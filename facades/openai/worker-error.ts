@@ -7,6 +7,7 @@ import { scanJson } from '../../core/runtime/json-scan.ts';
 import { workNow } from '../../core/runtime/sliced-work.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { openaiErrorType } from '../plugins/error-handler.ts';
 import { isPlainObject } from '../plugins/json-body.ts';
 import { parsePythonLiteral } from './python-literal.ts';
@@ -75,7 +76,7 @@ function innerMessage(error: unknown): string | undefined {
   return isPlainObject(error) ? textOf(error['message']) : undefined;
 }
 
-function plain(status: number, message: string, code: string): OpenaiError {
+function plain(status: number, message: string, code: ErrorCode): OpenaiError {
   return { status, error: { message, type: openaiErrorType(status), param: null, code } };
 }
 

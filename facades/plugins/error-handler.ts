@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { STATUS_CODES } from '../../core/runtime/node-http.ts';
+import { helpLink } from '../../proto/wire/error-help.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { idsOf, REQUEST_ID_HEADER } from './request-id.ts';
@@ -54,7 +55,7 @@ export function handleErrors(
 export function answerError(error: CoreError, request: FastifyRequest, reply: FastifyReply, shape: ErrorShape): FastifyReply {
   const shown = publicError(error);
   if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
-  reply.header(REQUEST_ID_HEADER, request.id);
+  reply.header(REQUEST_ID_HEADER, request.id).header('link', helpLink(shown.code));
   if (error instanceof HttpRefusal) reply.headers(error.headers);
   // A body that never comes, or that its client was not told to send, leaves the connection in the middle of a request.
   const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;

@@ -1,4 +1,5 @@
 /** Refusals of HTTP itself, before any operation: their statuses stand beside those of the contract's reasons. */
+import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 /** What a refusal says. */
@@ -6,7 +7,7 @@ export interface HttpRefusalOptions {
   /** HTTP status, 4xx. */
   status: number;
   /** Lower-case word for programs. */
-  code: string;
+  code: ErrorCode;
   /** What the client should do instead, as HTTP says it: `allow`, `accept-encoding`, `connection`. */
   headers?: Readonly<Record<string, string>>;
   /** Each fault of the request by itself, where there may be several. */
@@ -14,7 +15,7 @@ export interface HttpRefusalOptions {
 }
 
 export class HttpRefusal extends CoreError {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
   readonly faults: readonly string[] | undefined;
   readonly #status: number;

@@ -1,5 +1,7 @@
 /** Errors of our own edge, and how any error becomes one that a client may see. 5xx texts never leave the house. */
+import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
+import type { Reason } from '../../proto/wire/reason.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
 /** A rate or concurrency limit was reached. */
@@ -25,7 +27,7 @@ export interface PublicError {
   /** HTTP status. */
   status: number;
   /** Lower-case word for programs. */
-  code: string;
+  code: ErrorCode;
   /** For a person. */
   text: string;
   /** Seconds for the Retry-After header. */
@@ -52,5 +54,5 @@ export function publicError(error: CoreError): PublicError {
   const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;
   const retryAfterSeconds = error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
   if (error instanceof HttpRefusal) return { status, code: error.code, text, retryAfterSeconds, faults: error.faults };
-  return { status, code: error.reason.toLowerCase(), text, retryAfterSeconds };
+  return { status, code: error.reason.toLowerCase() as Lowercase<Reason>, text, retryAfterSeconds };
 }

@@ -1,6 +1,7 @@
 /** What REST v2 knows and one's own machines have nothing of: lists are empty, what makes or changes something is refused with a sentence. */
 import { Type } from 'typebox';
 import type { FastifyReply } from 'fastify';
+import type { ErrorCode } from '../../../proto/wire/error-help.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { operation } from '../operation.ts';
 import type { Operation } from '../operation.ts';
@@ -46,6 +47,6 @@ export const nothingHere: readonly Operation[] = KINDS.flatMap(({ word, name, se
 });
 
 async function refuse(reply: FastifyReply, detail: string): Promise<unknown> {
-  const problem = { title: 'Not Implemented', status: 501, detail, code: 'not_implemented' };
+  const problem = { title: 'Not Implemented', status: 501, detail, code: 'not_implemented' satisfies ErrorCode };
   return reply.code(501).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
 }

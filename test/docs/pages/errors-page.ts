@@ -1,0 +1,19 @@
+/** docs/reference/errors.md: every error code with its cause and what to do. */
+import { ERROR_HELP } from '../../../proto/wire/error-help.ts';
+import type { ErrorHelp } from '../../../proto/wire/error-help.ts';
+
+const HEAD = `# Error codes
+
+Every error of the job API and of load balancing has a \`code\`: [the shape](api.md#errors). REST, REST v2 and OpenAI routes have the same codes in
+[their own shapes](management.md#errors-of-rest). The \`Link\` header of an error's answer, \`rel="help"\`, leads to the code on \`/docs/errors\`,
+the page that the service itself has of them.`;
+
+function entry([code, { http, cause, fix }]: [string, ErrorHelp]): string {
+  return `### ${code}\n\nHTTP ${http.join(', ')}\n\n- **Cause:** ${cause}\n- **Fix:** ${fix}`;
+}
+
+/** Returns the page. */
+export function errorsPage(): string {
+  const groups = Object.entries(ERROR_HELP).map(([group, codes]) => `## ${group}\n\n${Object.entries(codes).map(entry).join('\n\n')}`);
+  return `${[HEAD, ...groups].join('\n\n')}\n`;
+}

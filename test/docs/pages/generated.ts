@@ -1,0 +1,47 @@
+/** What documents have from the code: whole pages, and parts between two marks. `npm run gen` writes them, and a test compares them. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorsPage } from './errors-page.ts';
+import { jobStates } from './job-states.ts';
+import { limitsPage } from './limits-page.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** A document as it is and as the code wants it. */
+export interface Generated {
+  file: string;
+  current: string;
+  wanted: string;
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(join(root, file), 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function page(file: string, wanted: string): Generated {
+  return { file, current: read(file), wanted };
+}
+
+/** Replaces the lines between `<!-- NAME: generated -->` and `<!-- /NAME -->`. */
+function part(file: string, name: string, text: string): Generated {
+  const current = read(file);
+  const [open, close] = [`<!-- ${name}: generated -->\n`, `\n<!-- /${name} -->`];
+  const [from, to] = [current.indexOf(open), current.indexOf(close)];
+  if (from < 0 || to < from) throw new Error(`${file} has no part between ${open.trim()} and ${close.trim()}`);
+  return { file, current, wanted: current.slice(0, from + open.length) + text + current.slice(to) };
+}
+
+/** Returns everything that is generated. */
+export function generated(): Generated[] {
+  return [
+    page('docs/reference/errors.md', errorsPage()),
+    page('docs/reference/limits.md', limitsPage()),
+    part('ARCHITECTURE.md', 'job states', jobStates()),
+  ];
+}
+
+if (import.meta.main) for (const { file, current, wanted } of generated()) if (current !== wanted) writeFileSync(join(root, file), wanted);

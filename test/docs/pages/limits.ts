@@ -1,0 +1,325 @@
+/** Rows of docs/reference/limits.md. `{NAME}` stands for the constant, table member or setting of that name in one of the row's files. */
+
+/** A row. */
+export interface Limit {
+  limit: string;
+  value: string;
+  /** Files that hold the constants. */
+  files: readonly string[];
+}
+
+const WIRE = 'proto/wire/limits.ts';
+
+function row(limit: string, value: string, ...files: string[]): Limit {
+  return { limit, value, files };
+}
+
+/** By subject. */
+export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
+  'Jobs': [
+    row('payload of /run, /runsync', '{RUN_PAYLOAD_BYTES_MAX}, {RUNSYNC_PAYLOAD_BYTES_MAX}', WIRE),
+    row('output; streamed chunk (larger ones are split)', '{OUTPUT_BYTES_MAX}; {CHUNK_BYTES_MAX}', WIRE),
+    row('nesting of an input', '{INPUT_DEPTH_MAX}', WIRE),
+    row('Idempotency-Key', '{IDEMPOTENCY_KEY_LENGTH_MAX} characters', WIRE),
+    row('`wait` of /runsync', '{WAIT_MS_MIN} – {WAIT_MS_MAX}, default {WAIT_MS_DEFAULT}', WIRE),
+    row('`webhook`, `policy`, `s3Config` of a submission', '{SETTING_BYTES_MAX} each', 'facades/queue/submission.ts'),
+    row(
+      'executionTimeout',
+      '{EXECUTION_TIMEOUT_MS_MIN} – {EXECUTION_TIMEOUT_MS_MAX}, default {EXECUTION_TIMEOUT_MS_DEFAULT}',
+      'core/domain/job-policy.ts',
+    ),
+    row('ttl', '{TTL_MS_MIN} – {TTL_MS_MAX}, default {TTL_MS_DEFAULT}', 'core/domain/job-policy.ts'),
+    row(
+      'retention of a final job',
+      '/run {RETENTION_MS_ASYNC}; /runsync its `wait`, {RETENTION_MS_SYNC_MIN} – {RETENTION_MS_SYNC_MAX}',
+      'core/domain/retention.ts',
+    ),
+    row(
+      'queue of an endpoint, then 429',
+      'the larger of {QUEUE_LENGTH_FREE} and {QUEUE_LENGTH_PER_WORKER} × workersMax',
+      'core/domain/queue-limit.ts',
+    ),
+    row(
+      'webhook call',
+      '{TRIES_MAX} tries, {PAUSE_MS} apart, {TRY_MS_MAX} each',
+      'core/duties/webhook-deliverer.ts',
+      'core/duties/webhook-caller.ts',
+    ),
+    row('redrives of a job\'s webhook', '{REDRIVES_MAX}', 'core/jobs/redrive-webhook.ts'),
+    row(
+      'jobs that one call cancels or retries',
+      '{CHANGED_MAX}, {BATCH_ITEMS_MAX} a statement; {CALLS_MAX} calls at a time in core',
+      'core/jobs/change-jobs.ts',
+      'core/rpc/many-jobs.ts',
+    ),
+    row(
+      'failed jobs that groups of errors look at',
+      'the newest {JOBS_MAX}, {ERROR_BYTES_MAX} of their errors, {SLICE} at a time; {GROUPS_MAX} groups',
+      'core/jobs/job-errors.ts',
+      'core/domain/error-groups.ts',
+    ),
+    row(
+      'readers of streams in one statement',
+      '{SHARED_READERS_MAX}, of {chunksMax} chunks each',
+      'core/jobs/read-chunks.ts',
+    ),
+    row(
+      'how long jobs waited and ran',
+      'the last {SPAN_MS_MIN} to {SPAN_MS_MAX}, in about {STEPS} steps',
+      'core/domain/job-times.ts',
+    ),
+    row('page of a list of jobs', '{LIMIT_MAX}, default {LIMIT_DEFAULT}', 'core/jobs/list-jobs.ts'),
+  ],
+  'Requests': [
+    row('headers, then 431', '{HTTP_HEADER_BYTES_MAX}, {HTTP_HEADERS_MAX} of them', WIRE),
+    row('time in which headers arrive', '{HTTP_HEADERS_MS}', WIRE),
+    row('values in a body of settings (REST, GraphQL)', '{VALUES_MAX}', 'facades/plugins/json-body.ts'),
+    row(
+      'GraphQL document',
+      '{LINES_MAX} lines, {TOKENS_MAX} tokens, {DEPTH_MAX} levels, {FIELDS_MAX} fields',
+      'facades/graphql/bounds.ts',
+    ),
+    row(
+      'GraphQL documents that read lists of several pages',
+      '{AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account, others wait for {WAIT_MS_MAX}; {PAGES_MAX} ' +
+      'pages of a list',
+      'facades/graphql/large-reads.ts',
+      'facades/graphql/core-calls.ts',
+    ),
+    row(
+      'lists of several pages that a facade writes',
+      '{AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account; others wait for {WAIT_MS_MAX}, then 429',
+      'facades/rest/list-turns.ts',
+    ),
+    row(
+      'request bodies in memory of a facade; a quarter for one account',
+      '{SLIPWAY_BODIES_MIB}',
+      'facades/config.ts',
+    ),
+    row(
+      'answers in memory that clients have not read; a quarter for one account',
+      '{SLIPWAY_ANSWERS_MIB}; cut after {SLIPWAY_ANSWER_IDLE_MS} without progress',
+      'facades/config.ts',
+    ),
+    row(
+      'work of one account under way at a facade that others use too',
+      'weight {TURN_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {TURN_MS} at most',
+      'facades/plugins/fair-turns.ts',
+    ),
+    row(
+      'rejections of one account',
+      '{AT_ONCE_MAX} in {WINDOW_MS} at once, then each {DELAY_MS} late; {OF_ONE_MAX} wait so',
+      'facades/plugins/refusal-delay.ts',
+    ),
+    row(
+      'requests of one address at an edge',
+      '{ACCOUNTS_BEHIND_ADDRESS} times the largest rate of an account, in {REQUEST_WINDOW_SECONDS}',
+      'deploy/envoy/config.ts',
+      WIRE,
+    ),
+    row('silence on a request at an edge, then 504', 'the longest wait of a facade, and twice {WAIT_GRACE_MS}', WIRE),
+    row(
+      'calls of the management services of an account, at each core replica',
+      '{MANAGEMENT_CALLS_MAX} in {CALLS_WINDOW_MS}',
+      'core/domain/call-limits.ts',
+    ),
+    row(
+      'explanations of an account, at each core replica',
+      '{EXPLANATIONS_MAX} in {CALLS_WINDOW_MS}',
+      'core/domain/call-limits.ts',
+    ),
+    row(
+      'live feeds of the console',
+      '{FEEDS_MAX} of a facade, {ACCOUNT_FEEDS_MAX} of an account, {LISTENERS_MAX} tabs; read every ' +
+      '{PACE_MS}, or {PACE_READS} times as long as a read takes',
+      'facades/console/live-feeds.ts',
+    ),
+    row('request that is tried in the console', '{HEADERS_MAX} headers', 'facades/console/tried-requests.ts'),
+  ],
+  'Load balancing': [
+    row('body each way', '{LB_BODY_BYTES_MAX}', WIRE),
+    row('headers of a worker\'s answer', '{LB_ANSWER_HEADER_BYTES_MAX}, {LB_ANSWER_HEADERS_MAX} of them', WIRE),
+    row(
+      'wait for a worker; for its answer; silence on a WebSocket',
+      '{LB_HOLD_MS_DEFAULT}; {LB_PROCESSING_MS_DEFAULT}; {LB_SOCKET_IDLE_MS_DEFAULT}',
+      WIRE,
+    ),
+    row(
+      'requests to an endpoint at a time',
+      '{LB_REQUESTS_AT_ONCE}, {LB_REQUESTS_AT_ONCE_PER_WORKER} more for each worker',
+      WIRE,
+    ),
+    row(
+      'a facade\'s report of its requests',
+      'counts for {demandValidMs}; no worker is idle for {reportsSettleMs} after a start of core',
+      'proto/wire/link-timers.ts',
+    ),
+    row(
+      'tunnels of a machine at a facade',
+      '{OF_MACHINE_MAX}; {TUNNEL_STREAMS_MAX} connections each, {WINDOW_BYTES} unread of each; {SILENCE_MS} ' +
+      'of silence end one',
+      'facades/activator/tunnels.ts',
+      'proto/wire/tunnel.ts',
+    ),
+  ],
+  'Scaling and machines': [
+    row('heartbeat, lease', '{HEARTBEAT_PERIOD_MS}, {LEASE_MS}', 'core/domain/lease.ts'),
+    row(
+      'reconciles of one transaction',
+      'logged after {LONG_MS}, given up after {TURNS_MS_MAX}',
+      'core/scaling/turn-watch.ts',
+    ),
+    row(
+      'workers reserved in one pass for accounts below their share',
+      '{SET_ASIDE_MAX}',
+      'core/domain/fair-share.ts',
+    ),
+    row('endpoints that such a pass looks at', '{RIVALS_MAX}', 'core/store/gpu-contest.ts'),
+    row(
+      'crash of a worker',
+      'its machine comes after all others for {CRASHES_REMEMBERED_HOURS}; pauses up to {CRASH_PAUSE_SECONDS_MAX}',
+      'core/domain/machine-crashes.ts',
+      'core/domain/worker.ts',
+    ),
+    row('a machine unseen, whose GPUs nobody waits for any more', '{GONE_AFTER_MINUTES}', 'core/domain/placement.ts'),
+    row('traffic of an endpoint', 'spans of {TRAFFIC_SPAN_MS}, {TRAFFIC_KEPT_HOURS}', 'core/domain/traffic.ts'),
+    row(
+      'log of decisions',
+      '{LOGGED_MAX} of an endpoint, {LOGGED_DAYS}; samples over {SAMPLE_BYTES_MAX} are left out',
+      'core/domain/scale-decision.ts',
+      'core/store/scale-log-rows.ts',
+    ),
+    row(
+      'prefetched jobs of a worker',
+      'about {AHEAD_MS} of work, {AHEAD_MAX} jobs, {AHEAD_BYTES_MAX} of inputs; executions of at most ' +
+      '{SHORT_MS_MAX}',
+      'core/domain/hand-ahead.ts',
+    ),
+    row(
+      'size of a CPU worker or pod',
+      '{VCPUS_MAX} processors; {SIZES_MAX} to choose from',
+      'core/domain/cpu-size.ts',
+    ),
+    row(
+      'page of a machine',
+      '{PODS_MAX} pods, {IMAGES_MAX} images, {ADDRESSES_MAX} addresses, {WAITING_MAX} endpoints that it rejects',
+      'core/store/machine-view-store.ts',
+    ),
+    row(
+      'images of a machine',
+      '{IMAGES_MAX} and {BYTES_MAX} of names that it may need',
+      'core/dispatch/desired-images.ts',
+    ),
+  ],
+  'Agents': [
+    row(
+      'streamed values that core has not stored',
+      '{bytesMax}, {attemptBytesMax} of one attempt; {flyingMax} values on their way',
+      'gpu-agent/attempts/chunk-log.ts',
+    ),
+    row(
+      'bodies of one worker in memory, further ones are not read',
+      '{WORKER_BYTES_MAX}',
+      'gpu-agent/bridge/raw-body.ts',
+    ),
+    row(
+      'workers kept from standby',
+      'those of {PACED_MIN} jobs at once, of executions of at most {SHORT_MS_MAX}; {ASLEEP_MS} without a take ' +
+      'end it',
+      'gpu-agent/attempts/pace.ts',
+    ),
+    row('log of a running worker', '{WORKER_LOG_BYTES_MAX}', WIRE),
+    row(
+      'logs of workers and pods that ended',
+      '{LOGS_MAX}, {SLIPWAY_ENDED_LOGS_MIB} of a machine; for {AGE_MS_MAX}',
+      'gpu-agent/launch/log-archive.ts',
+      'gpu-agent/config.ts',
+    ),
+    row(
+      'output of a container that its engine keeps on disk',
+      '{LOG_BYTES_MAX}',
+      'gpu-agent/executors/container/container-plan.ts',
+    ),
+  ],
+  'Resources and reports': [
+    row('size of a network volume', 'up to {max} GB; it only grows', 'core/domain/volume.ts'),
+    row('command and env of a template or pod, env of an endpoint', '{PROGRAM_BYTES_MAX}', 'core/domain/fields.ts'),
+    row(
+      'registry credentials',
+      'username {USERNAME_LENGTH_MAX}, password {PASSWORD_LENGTH_MAX} characters',
+      'core/domain/registry-auth.ts',
+    ),
+    row(
+      'public templates in a list',
+      'the oldest {SHARED_MAX} and {SHARED_BYTES_MAX} of each other account',
+      'core/store/template-store.ts',
+    ),
+    row(
+      'page of a list',
+      '{PAGE_SIZE_MAX} entries, {PAGE_BYTES_MAX} and the last entry',
+      'core/rpc/paging.ts',
+      'core/store/page.ts',
+    ),
+    row(
+      'pages at a time in core',
+      '{PAGES_MAX}, {ACCOUNT_PAGES_MAX} of an account, {ACCOUNT_WAITING_MAX} of it wait',
+      'core/rpc/page-budget.ts',
+    ),
+    row(
+      'sums of usage',
+      '{PIECES_MAX} pieces of spans, {USAGE_RECORDS_MAX} records, {TOP_MAX} groups beside the others; ' +
+      '{OF_ACCOUNT_MAX} at once for an account',
+      'core/domain/usage.ts',
+      'core/reports/usage-turns.ts',
+    ),
+    row(
+      'page of the audit trail',
+      'up to {PAGE_SIZE_MAX} events, default {PAGE_SIZE_DEFAULT}',
+      'core/reports/list-audit-events.ts',
+    ),
+    row(
+      'list of problems',
+      '{GIVEN_UP_MAX} webhook calls of an endpoint, {PODS_MAX} pods counted; read anew after {FRESH_MS}, at ' +
+      'most {FRESH_MS_MAX}',
+      'core/store/problem-store.ts',
+      'core/reports/problems.ts',
+    ),
+  ],
+  'Inside': [
+    row(
+      'work on users\' bytes at a time',
+      '{AT_ONCE_BYTES_MAX} at once, larger ones in slices of {SLICE_MS}',
+      'core/runtime/sliced-work.ts',
+    ),
+    row(
+      'calls of a facade that a replica does not read',
+      '{OUTBOX_BYTES_MAX}, then the other replica; without one {UNSENT_BYTES_MAX} more, then 429',
+      'facades/core-client/pipeline-link.ts',
+      'facades/core-client/pipeline-client.ts',
+    ),
+    row('calls that one gRPC connection has open', '{CONNECTION_STREAMS_MAX}', 'proto/wire/channel.ts'),
+    row(
+      'a lock that others hold; a transaction without a statement',
+      '{LOCK_MS_MAX}; {SILENT_TRANSACTION_MS_MAX}',
+      'core/store/database.ts',
+    ),
+    row(
+      'log of a process',
+      '{OF_CAUSE_MAX} lines in {WINDOW_MS} of a sentence about one endpoint, worker or the like, ' +
+      '{OF_SENTENCE_MAX} of a sentence; then a count',
+      'core/runtime/line-limit.ts',
+    ),
+    row(
+      'logs of the processes of `npm start`',
+      '{ROTATE_BYTES} and the previous file, of each',
+      'deploy/local/process-log.ts',
+    ),
+    row(
+      'rejections by rate limits, for explanations',
+      '{REFUSALS_TOLD_MAX} endpoints a second of each facade and edge; {ENTRIES_MAX} endpoints and accounts ' +
+      'for {REFUSALS_TOLD_MS}, at each core replica',
+      WIRE,
+      'core/edge/refusal-book.ts',
+    ),
+  ],
+};
