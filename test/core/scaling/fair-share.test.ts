@@ -80,7 +80,9 @@ t.test('whoever has the first turn: nobody gets one more while another that wait
     fc.array(fc.nat(3), { minLength: 40, maxLength: 40 }), (accounts, count, turns) => {
       const state = accounts.map(({ weight, wants }, index) => ({ accountId: `a${index}`, weight, waiting: wants, gpus: 0 }));
       let machines = [machine('m', count)];
-      for (const turn of turns) {
+      // A random order may leave an account out for good. So each of them is reconciled after it, as often as there are GPUs.
+      const rounds = Array.from({ length: count }, () => state.keys().toArray()).flat();
+      for (const turn of [...turns, ...rounds]) {
         const own = state[turn % state.length]!;
         const others = state.filter((each) => each !== own);
         const rivals = others.map(({ accountId, waiting }) => ({ accountId, waiting, request: asked() }));
