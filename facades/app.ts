@@ -125,7 +125,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const routing = new LbRouting(forms);
   const app = buildApp(config, { sessions, tried, routing, forms, random });
   const metrics = new Metrics();
-  const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
+  const budgets = { bodies: budgetOf(config.bodiesMib), responses: budgetOf(config.answersMib) };
   const meter = facadeMetrics(metrics, { held: () => places.waiting, budgets }, clock);
   const check: CheckAccess = ({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, request);
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
@@ -155,7 +155,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   addHttpRules(app);
   logRequests(app, clock, logger);
   readRawBodies(app, { timeouts: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgets.bodies, clock });
-  const answers = new AnswerBudget({ budget: budgets.answers, idleMs: config.answerIdleMs, clock });
+  const answers = new AnswerBudget({ budget: budgets.responses, idleMs: config.answerIdleMs, clock });
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);
   addLoadBalancing(app, balancing);

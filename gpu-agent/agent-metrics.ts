@@ -47,21 +47,21 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   const gauge = (name: string, help: string, read: () => number): void => {
     metrics.gauge({ name, help }, (one) => one.set(read()));
   };
-  gauge('slipway_agent_connected', '1 while there is a session with core.', () => Number(readings.connected()));
-  gauge('slipway_agent_attempts', 'Attempts that are held here.', () => readings.attempts());
+  gauge('slipway_agent_connected', '1 while the agent has a session with core.', () => Number(readings.connected()));
+  gauge('slipway_agent_attempts', 'Attempts on this machine.', () => readings.attempts());
   gauge('slipway_agent_spool_outcomes', 'Outcomes on disk that core has not acknowledged.', () => readings.spooled().outcomes);
-  gauge('slipway_agent_spool_bytes', 'Bytes of these outcomes.', () => readings.spooled().bytes);
+  gauge('slipway_agent_spool_bytes', 'Size of these outcomes on disk.', () => readings.spooled().bytes);
   gpuMetrics(metrics, readings);
   const budgets = budgetMetrics(metrics, 'slipway_agent');
   for (const [name, fill] of Object.entries(readings.budgets)) budgets.watch(name, fill);
-  const outOfMemory = metrics.counter({ name: 'slipway_agent_workers_out_of_memory_total', help: 'Workers that ended because memory ran out.' });
-  const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by how.', labels: ['kind'] }, KINDS);
-  const starts = metrics.counter({ name: 'slipway_agent_unit_starts_total', help: 'Workers and pods that were to be started.', labels: ['result'] }, STARTS);
+  const outOfMemory = metrics.counter({ name: 'slipway_agent_workers_out_of_memory_total', help: 'Workers that ended because they ran out of memory.' });
+  const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by kind of outcome.', labels: ['kind'] }, KINDS);
+  const starts = metrics.counter({ name: 'slipway_agent_workload_starts_total', help: 'Starts of workers and pods, by result.', labels: ['result'] }, STARTS);
   const prepared = metrics.histogram({
-    name: 'slipway_agent_unit_prepare_seconds', help: 'How long a start took until the process or container began, pulling its image included.',
+    name: 'slipway_agent_workload_prepare_seconds', help: 'Time until the process or container of a worker or pod started, including the image pull.',
   }, JOB_SECONDS);
-  const pulls = metrics.counter({ name: 'slipway_agent_image_pulls_total', help: 'Pulls of images that ended.', labels: ['result'] }, PULLS);
-  const pulled = metrics.histogram({ name: 'slipway_agent_image_pull_seconds', help: 'How long pulls took that succeeded.' }, [...CALL_SECONDS, 600, 1_800]);
+  const pulls = metrics.counter({ name: 'slipway_agent_image_pulls_total', help: 'Image pulls that ended, by result.', labels: ['result'] }, PULLS);
+  const pulled = metrics.histogram({ name: 'slipway_agent_image_pull_seconds', help: 'Duration of successful image pulls.' }, [...CALL_SECONDS, 600, 1_800]);
   return {
     countBridgeCalls: httpMetrics(metrics, 'slipway_agent_bridge', clock),
     onAttemptEnd: (kind) => ends.inc({ kind: enumName(OutcomeKind, kind) }),
@@ -88,11 +88,11 @@ function gpuMetrics(metrics: Metrics, { gpus, gpuLoads }: Pick<AgentReadings, 'g
       }
     });
   };
-  each('slipway_agent_gpu_utilization_ratio', 'Share of the time in which something ran on a GPU; none of a MIG slice.', (_gpu, load) => load?.utilization);
-  each('slipway_agent_gpu_memory_used_bytes', 'Memory of a GPU that is taken.', (_gpu, load) => inBytes(load?.memoryUsedMib));
-  each('slipway_agent_gpu_memory_bytes', 'Memory of a GPU.', ({ memoryMib }) => inBytes(memoryMib));
-  each('slipway_agent_gpu_temperature_celsius', 'How warm the card of a GPU is.', (_gpu, load) => load?.temperatureCelsius);
-  each('slipway_agent_gpu_power_watts', 'What the card of a GPU draws.', (_gpu, load) => load?.powerWatts);
+  each('slipway_agent_gpu_utilization_ratio', 'Share of time in which a kernel ran on the GPU; absent for MIG slices.', (_gpu, load) => load?.utilization);
+  each('slipway_agent_gpu_memory_used_bytes', 'GPU memory in use.', (_gpu, load) => inBytes(load?.memoryUsedMib));
+  each('slipway_agent_gpu_memory_bytes', 'GPU memory.', ({ memoryMib }) => inBytes(memoryMib));
+  each('slipway_agent_gpu_temperature_celsius', 'Temperature of the GPU card.', (_gpu, load) => load?.temperatureCelsius);
+  each('slipway_agent_gpu_power_watts', 'Power draw of the GPU card.', (_gpu, load) => load?.powerWatts);
 }
 
 function inBytes(mib: number | undefined): number | undefined {

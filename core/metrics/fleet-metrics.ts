@@ -1,4 +1,4 @@
-/** Gauges over all that there is, read from the database when Prometheus reads, at most once a second: they are the same at every replica. */
+/** Gauges read from the database at each scrape, at most once a second. Every replica reports the same values. */
 import type { BoundedNames } from '../runtime/bounded-names.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { CALL_SECONDS } from '../runtime/metrics.ts';
@@ -6,26 +6,26 @@ import type { Metrics } from '../runtime/metrics.ts';
 import type { EndpointLoad, FleetCounts } from '../store/metric-store.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What was read is shown again for this many milliseconds. */
+/** Milliseconds for which a reading is reused. */
 const FRESH_MS = 1_000;
 
-/** What they are made of. */
+/** Dependencies of the gauges. */
 export interface FleetMetricsOptions {
   metrics: Metrics;
   store: Stores['metrics'];
   names: BoundedNames;
-  /** An endpoint is gone: whatever was counted of it goes. */
+  /** Removes the series of a deleted endpoint. */
   forget(endpoint: string): void;
   clock: Clock;
 }
 
-/** Sums of those endpoints that share a label. */
+/** Sums over the endpoints that share a label. */
 interface Load extends Omit<EndpointLoad, 'id' | 'releaseHeld'> {
   workers: Record<string, number>;
   releasesHeld: number;
 }
 
-/** Makes them. */
+/** Registers the gauges. */
 export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetricsOptions): void {
   let known: Promise<{ counts: FleetCounts; loads: ReadonlyMap<string, Load> }> | undefined;
   let readAtMs = -Infinity;
@@ -51,14 +51,14 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
       }
     });
   };
-  each('slipway_core_jobs', 'Jobs that are not final; of load-balancing endpoints requests.', (load) => (
+  each('slipway_core_jobs', 'Unfinished jobs; for load-balancing endpoints requests.', (load) => (
     { IN_QUEUE: load.queued, IN_PROGRESS: load.inProgress }
   ), 'state');
-  each('slipway_core_queue_oldest_wait_seconds', 'How long the first job of the queue has waited, 0 where none waits.', (load) => (
+  each('slipway_core_queue_oldest_wait_seconds', 'Age of the first job in the queue, 0 if it is empty.', (load) => (
     { '': load.oldestWaitMs / 1_000 }
   ), undefined);
   each('slipway_core_workers', 'Workers that have not ended.', (load) => load.workers, 'state');
-  each('slipway_core_releases_held', 'Releases whose workers do not start while an earlier version serves.', (load) => (
+  each('slipway_core_releases_held', 'Releases on hold: their workers do not start, and an earlier version serves.', (load) => (
     { '': load.releasesHeld }
   ), undefined);
   const machines = (name: string, help: string, value: (counts: FleetCounts['machines']) => Record<string, number>): void => {
@@ -66,19 +66,19 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
       for (const [state, count] of Object.entries(value((await fleet()).counts.machines))) gauge.set({ state }, count);
     });
   };
-  const turns = metrics.histogram({
-    name: 'slipway_core_database_turn_seconds', labels: ['pool'],
-    help: 'How long statements waited until no other was before them on a connection of their pool.',
+  const poolWait = metrics.histogram({
+    name: 'slipway_core_database_pool_wait_seconds', labels: ['pool'],
+    help: 'How long statements waited for a connection of their pool.',
   }, [0.0001, ...CALL_SECONDS]);
   store.hearTurns((pool) => {
-    const own = turns.labels({ pool });
+    const own = poolWait.labels({ pool });
     return (waitedMs) => own.observe(waitedMs / 1_000);
   });
   const waits = new Map<string, number>();
   let touchedAtMs = -Infinity;
   metrics.gauge({
-    name: 'slipway_core_database_wait_seconds', labels: ['pool'],
-    help: 'How long a statement that does nothing took just now, waiting for a connection of its pool included.',
+    name: 'slipway_core_database_probe_seconds', labels: ['pool'],
+    help: 'Duration of an empty statement sent now, including the wait for a connection of its pool.',
   }, async (gauge) => {
     const fromMs = clock.monotonicMs();
     if (fromMs - touchedAtMs >= FRESH_MS) {
@@ -87,15 +87,14 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
     }
     for (const [pool, ms] of waits) gauge.set({ pool }, ms / 1_000);
   });
-  machines('slipway_core_machines', 'Machines that were seen in the last day; cordoned ones are also connected or away.', ({ connected, away, cordoned }) => (
-    { connected, away, cordoned }
-  ));
+  const machinesHelp = 'Machines seen in the last day; cordoned machines are also counted as connected or away.';
+  machines('slipway_core_machines', machinesHelp, ({ connected, away, cordoned }) => ({ connected, away, cordoned }));
   machines('slipway_core_gpus', 'GPUs of connected machines.', ({ gpusUsed, gpusFree, gpusUnhealthy }) => (
     { used: gpusUsed, free: gpusFree, unhealthy: gpusUnhealthy }
   ));
 }
 
-/** Those without a place of their own are together; of their waits the longest counts. */
+/** Sums the load by label. Endpoints without a label of their own share one; the longest of their waits counts. */
 function byLabel(endpoints: readonly EndpointLoad[], names: BoundedNames): Map<string, Load> {
   const loads = new Map<string, Load>();
   for (const { id, queued, oldestWaitMs, inProgress, workers, releaseHeld } of endpoints) {

@@ -17,7 +17,7 @@ export class OutcomeRoom {
   constructor({ bytesMax = BYTES_MAX, machineBytesMax = MACHINE_BYTES_MAX, meter }: { bytesMax?: number; machineBytesMax?: number; meter?: BudgetMeter } = {}) {
     this.#bytesMax = bytesMax;
     this.#machineBytesMax = machineBytesMax;
-    meter?.watch('arriving outcomes', () => ({ bytes: this.#all, bytesMax }));
+    meter?.watch('incoming outcomes', () => ({ bytes: this.#all, bytesMax }));
   }
 
   /** Takes room until `give`. False: there is not as much, and nothing is taken. */

@@ -1,21 +1,21 @@
-/** How full the bounds of memory are, for Prometheus: each has a name, what counts against it, and how much may. */
+/** Prometheus gauges of memory budgets: use, limit and number of waiters of each. */
 import type { Metrics } from './metrics.ts';
 
-/** What a budget holds. */
+/** Use and limit of a budget. */
 export interface BudgetFill {
   bytes: number;
   bytesMax: number;
-  /** How many wait for room. Absent: what finds none is refused. */
+  /** Number of waiters. Absent if the budget rejects instead of making callers wait. */
   waiting?: number;
 }
 
-/** Hears of budgets. */
+/** Registry of budgets to report. */
 export interface BudgetMeter {
-  /** There is a budget of this name; how full it is may be asked at any time. */
+  /** Registers a budget. `fill` is called at each scrape. */
   watch(name: string, fill: () => BudgetFill): void;
 }
 
-/** Makes the metrics. `prefix`: how their names begin, `slipway_core`. */
+/** Registers the gauges. `prefix` begins their names, for example `slipway_core`. */
 export function budgetMetrics(metrics: Metrics, prefix: string): BudgetMeter {
   const budgets = new Map<string, () => BudgetFill>();
   const gauge = (name: string, help: string, value: (fill: BudgetFill) => number | undefined): void => {
@@ -26,8 +26,8 @@ export function budgetMetrics(metrics: Metrics, prefix: string): BudgetMeter {
       }
     });
   };
-  gauge('memory_bytes', 'Bytes in memory that count against a budget.', ({ bytes }) => bytes);
-  gauge('memory_limit_bytes', 'Bytes that may count against it; what finds no room waits or is refused.', ({ bytesMax }) => bytesMax);
-  gauge('memory_waiting', 'How many wait for room in memory.', ({ waiting }) => waiting);
+  gauge('memory_bytes', 'Memory in use by a budget.', ({ bytes }) => bytes);
+  gauge('memory_limit_bytes', 'Size of the budget; what exceeds it waits or is rejected.', ({ bytesMax }) => bytesMax);
+  gauge('memory_waiting', 'Number of waiters for the budget.', ({ waiting }) => waiting);
   return { watch: (name, fill) => void budgets.set(name, fill) };
 }

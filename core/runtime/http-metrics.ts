@@ -11,10 +11,11 @@ const NO_ROUTE = 'none';
 export function httpMetrics(metrics: Metrics, prefix: string, clock: Clock): (app: FastifyInstance) => void {
   const requests = metrics.counter({ name: `${prefix}_http_requests_total`, help: 'Requests that ended.', labels: ['method', 'route', 'code'] });
   const seconds = metrics.histogram({
-    name: `${prefix}_http_request_duration_seconds`, help: 'From the headers to the end of the answer, long polls and streams included.', labels: ['route'],
+    name: `${prefix}_http_request_duration_seconds`,
+    help: 'Time from the request headers to the end of the response, including long polls and streams.', labels: ['route'],
   }, CALL_SECONDS);
   const open = metrics.gauge({
-    name: `${prefix}_http_requests_open`, help: 'Requests that are being answered, long polls and streams included.', labels: ['route'],
+    name: `${prefix}_http_requests_in_flight`, help: 'Requests in progress, including long polls and streams.', labels: ['route'],
   });
   return (app) => {
     app.addHook('onRequest', (request, reply, done) => {

@@ -2,7 +2,7 @@
 import type { Fragment, Sql } from './database.ts';
 
 /** Nothing ran before; another was wanted beside others; a new version; one that crashed; a frozen one was woken. */
-export type StartCause = 'from_zero' | 'scale' | 'release' | 'crash' | 'wake';
+export type StartCause = 'from_zero' | 'scale' | 'release' | 'crash' | 'resume';
 
 /** A worker that can take jobs now. */
 export interface WorkerStart {
@@ -25,7 +25,7 @@ export function startColumns(sql: Sql): Fragment {
     SELECT FROM worker o WHERE o.endpoint_id = w.endpoint_id AND o.id <> w.id AND o.ended_at IS NULL AND o.endpoint_id <> '' AND ${which})`;
   return sql`CASE
       WHEN w.state <> 'READY' THEN NULL
-      WHEN w.ready_at IS DISTINCT FROM now() THEN CASE WHEN w.busy_at = now() THEN 'wake' END
+      WHEN w.ready_at IS DISTINCT FROM now() THEN CASE WHEN w.busy_at = now() THEN 'resume' END
       WHEN w.failures > 0 THEN 'crash'
       WHEN ${another(sql`o.version < w.version`)} THEN 'release'
       WHEN ${another(sql`o.state IN ('READY', 'DRAINING')`)} THEN 'scale'
@@ -36,6 +36,6 @@ export function startColumns(sql: Sql): Fragment {
 /** The starts among what was changed. */
 export function startsOf(rows: readonly StartRow[]): WorkerStart[] {
   return rows.flatMap(({ endpoint_id: endpointId, start_cause: cause, start_ms: ms }) => (
-    cause === null ? [] : [{ endpointId, cause, ...(cause === 'wake' ? {} : { tookMs: Number(ms) }) }]
+    cause === null ? [] : [{ endpointId, cause, ...(cause === 'resume' ? {} : { tookMs: Number(ms) }) }]
   ));
 }

@@ -62,14 +62,14 @@ t.test('a frozen worker that goes on', { skip: process.platform === 'linux' ? fa
   await startedOnce(jobs.id, 'from_zero', 1);
   const before = await ofCore('slipway_core_cold_start_seconds_count');
   await jobs.runSync({});
-  await startedOnce(jobs.id, 'wake', 2);
+  await startedOnce(jobs.id, 'resume', 2);
   t.equal(await ofCore('slipway_core_cold_start_seconds_count'), before, 'which is in no histogram');
   await system.endWorkers(jobs.id);
 });
 
 t.test('a request that waits for a load-balancing worker', async (t) => {
   const id = await lbEndpoint(system, { workersMax: 0 });
-  const held = (count: number) => waitFor(`${count} held`, async () => await ofFacade('slipway_facade_held_requests') === count);
+  const held = (count: number) => waitFor(`${count} held`, async () => await ofFacade('slipway_facade_requests_queued') === count);
   await held(0);
   const leaving = new AbortController();
   const left = t.rejects(fetch(`${system.url}/v2/${id}/x`, { headers: { authorization: `Bearer ${system.key}` }, signal: leaving.signal }));
@@ -82,14 +82,14 @@ t.test('a request that waits for a load-balancing worker', async (t) => {
 t.test('an answer that its client does not read', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
   const { id } = await jobs.runSync({ mode: 'big', length: LENGTH });
-  const inMemory = () => ofFacade('slipway_facade_memory_bytes', { budget: 'answers' });
+  const inMemory = () => ofFacade('slipway_facade_memory_bytes', { budget: 'responses' });
   await waitFor('its first answer to be gone', async () => await inMemory() === 0);
   const asked = httpRequest(`${system.url}/v2/${jobs.id}/status/${id}`, { headers: { authorization: `Bearer ${system.key}` }, agent: false });
   asked.on('error', () => undefined).end();
   const [answer] = await once(asked, 'response') as [IncomingMessage];
   answer.on('error', () => undefined);
   t.ok(await inMemory() >= LENGTH);
-  t.ok(await inMemory() < await ofFacade('slipway_facade_memory_limit_bytes', { budget: 'answers' }));
+  t.ok(await inMemory() < await ofFacade('slipway_facade_memory_limit_bytes', { budget: 'responses' }));
   asked.destroy();
   await waitFor('it to be gone', async () => await inMemory() === 0);
   await system.endWorkers(jobs.id);

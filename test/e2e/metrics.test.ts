@@ -35,7 +35,7 @@ function documented(heading: string): { name: string; type: string; labels: stri
 
 await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
 await jobs.settled(await jobs.run({ mode: 'odd', kind: 'error' }, { webhook: `http://127.0.0.1:${await quietPort()}/` }));
-await waitFor('the webhook to be tried', async () => valueOf(await readMetrics(addresses.core), 'slipway_core_webhook_tries_total') > 0);
+await waitFor('the webhook to be tried', async () => valueOf(await readMetrics(addresses.core), 'slipway_core_webhook_attempts_total') > 0);
 await waitFor('a lease to be extended', async () => (
   valueOf(await readMetrics(addresses.core), 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) > 0
 ));
@@ -75,8 +75,8 @@ t.test('they say what happened', async (t) => {
   t.equal(valueOf(core, 'slipway_core_cold_starts_total', { endpoint: endpointId, cause: 'from_zero' }), 1);
   t.equal(valueOf(core, 'slipway_core_cold_start_seconds_count', { cause: 'from_zero' }), 1);
   for (const pool of ['general', 'engine', 'urgent']) {
-    t.ok(valueOf(core, 'slipway_core_database_wait_seconds', { pool }) > 0, `${pool} answers`);
-    t.ok(valueOf(core, 'slipway_core_database_turn_seconds_count', { pool }) > 0, `waits of ${pool}`);
+    t.ok(valueOf(core, 'slipway_core_database_probe_seconds', { pool }) > 0, `${pool} answers`);
+    t.ok(valueOf(core, 'slipway_core_database_pool_wait_seconds_count', { pool }) > 0, `waits of ${pool}`);
   }
   t.equal(valueOf(core, 'slipway_core_sessions'), 1);
   t.equal(valueOf(core, 'slipway_core_gpus', { state: 'free' }) + valueOf(core, 'slipway_core_gpus', { state: 'used' }), 3);
@@ -84,8 +84,8 @@ t.test('they say what happened', async (t) => {
   t.ok(valueOf(core, 'slipway_core_scale_actions_total', { action: 'add' }) >= 1);
   t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'outcomes' }) >= 1);
   t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) >= 1);
-  t.equal(valueOf(core, 'slipway_core_webhook_tries_total', { result: 'failed' }), 1, 'nobody listens there');
-  for (const budget of ['submissions', 'outcomes', 'arriving outcomes', 'chunks', 'checks', 'pages']) {
+  t.equal(valueOf(core, 'slipway_core_webhook_attempts_total', { result: 'failed' }), 1, 'nobody listens there');
+  for (const budget of ['submissions', 'outcomes', 'incoming outcomes', 'chunks', 'checks', 'pages']) {
     t.ok(valueOf(core, 'slipway_core_memory_limit_bytes', { budget }) >= 64 * MIB, `the bound of ${budget}`);
   }
   for (const batcher of ['submissions', 'outcomes', 'usage']) t.ok(valueOf(core, 'slipway_core_batcher_limit', { batcher }) >= 200, `the bound of ${batcher}`);
@@ -95,7 +95,7 @@ t.test('they say what happened', async (t) => {
   t.equal(valueOf(agent, 'slipway_agent_attempts_ended_total', { kind: 'COMPLETED' }), 1);
   t.equal(valueOf(agent, 'slipway_agent_connected'), 1);
   for (const budget of ['bodies', 'inputs', 'chunks']) t.equal(valueOf(agent, 'slipway_agent_memory_limit_bytes', { budget }), 64 * MIB, budget);
-  t.ok(valueOf(agent, 'slipway_agent_unit_starts_total', { result: 'started' }) >= 1);
+  t.ok(valueOf(agent, 'slipway_agent_workload_starts_total', { result: 'started' }) >= 1);
   t.ok(valueOf(agent, 'slipway_agent_bridge_http_requests_total') >= 1);
 });
 

@@ -132,7 +132,7 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   };
   await happen();
   // A counter that is seen for the first time has no rate yet.
-  const first = ['slipway_core_outcomes_total > 0', 'slipway_facade_rate_limit_refusals_total > 0', 'slipway_core_rpc_calls_total{code="NOT_FOUND"}',
+  const first = ['slipway_core_outcomes_total > 0', 'slipway_facade_rate_limit_rejections_total > 0', 'slipway_core_rpc_calls_total{code="NOT_FOUND"}',
     'slipway_core_cold_starts_total'];
   for (const expr of first) await waitFor(`${expr} to be read`, async () => await count(expr) > 0);
   await happen();

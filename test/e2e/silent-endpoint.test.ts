@@ -37,5 +37,5 @@ t.test('after silence and after a long request', { skip: skipWithoutEnvoy() }, a
     await delay(systemClock, seconds * 1_000 / DIVISOR);
     t.equal((await at(id, '/any')).status, 200, `one that comes ${seconds} s after its end`);
   }
-  t.equal(valueOf(await readMetrics(system.metrics.core), 'slipway_core_rotations_resent_total'), 0, 'nothing had to be sent again');
+  t.equal(valueOf(await readMetrics(system.metrics.core), 'slipway_core_backends_resent_total'), 0, 'nothing had to be sent again');
 });

@@ -30,7 +30,7 @@ t.test('what happened, under the names of the page', async (t) => {
   const metrics = parseMetrics(text);
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'COMPLETED' }), 1);
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'FAILED' }), 1);
-  t.equal(valueOf(metrics, 'slipway_endpoint_workers_wanted'), 1);
+  t.equal(valueOf(metrics, 'slipway_endpoint_workers_desired'), 1);
   const table = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8').split('## An endpoint\n')[1]!.split('\n## ')[0]!;
   const documented = [...table.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$/gm)].map((row) => row.slice(1));
   t.same([...metrics.values()].map(({ name, type, help }) => [name, type, help]).sort(), documented.map(([name, type, , help]) => [name, type, help]).sort());

@@ -94,7 +94,7 @@ t.test('what is kept of many lines has its room among answers until it is read',
   const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
   const logs = pathOf(id, await workerOf(id));
   await files.noted('done');
-  const held = async (): Promise<number> => valueOf(await readMetrics(system.metrics.facade), 'slipway_facade_memory_bytes', { budget: 'answers' });
+  const held = async (): Promise<number> => valueOf(await readMetrics(system.metrics.facade), 'slipway_facade_memory_bytes', { budget: 'responses' });
   t.equal(await held(), 0);
   // The second is answered behind the first, which does not end.
   const socket = connect(Number(new URL(system.url).port), '127.0.0.1');

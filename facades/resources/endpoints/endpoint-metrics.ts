@@ -22,23 +22,23 @@ function endpointMetrics(endpoint: string, { jobs, workers }: GetHealthResponse,
     for (const [state, value] of Object.entries(values)) states.set({ endpoint, state }, value);
   };
   const { completed, failed, retried, inQueue, inProgress } = jobs!;
-  states('slipway_endpoint_jobs', 'Jobs that are not final; of a load-balancing endpoint requests.', { IN_QUEUE: inQueue, IN_PROGRESS: inProgress });
-  gauge('slipway_endpoint_queue_oldest_wait_seconds', 'How long the first of them has waited, 0 where none waits.', oldestWaitMs / 1_000);
+  states('slipway_endpoint_jobs', 'Unfinished jobs; for a load-balancing endpoint requests.', { IN_QUEUE: inQueue, IN_PROGRESS: inProgress });
+  gauge('slipway_endpoint_queue_oldest_wait_seconds', 'Age of the first job in the queue, 0 if it is empty.', oldestWaitMs / 1_000);
   const outcomes = metrics.counter({
-    name: 'slipway_endpoint_outcomes_total', help: 'Jobs that ended, since the endpoint was made; FAILED counts TIMED_OUT too.', labels: ['endpoint', 'state'],
+    name: 'slipway_endpoint_outcomes_total', help: 'Jobs that ended since the endpoint was created; FAILED includes TIMED_OUT.', labels: ['endpoint', 'state'],
   });
   outcomes.inc({ endpoint, state: 'COMPLETED' }, completed);
   outcomes.inc({ endpoint, state: 'FAILED' }, failed);
   metrics.counter({
-    name: 'slipway_endpoint_attempts_lost_total', help: 'Attempts that were lost and put back, since the endpoint was made.', labels: ['endpoint'],
+    name: 'slipway_endpoint_attempts_lost_total', help: 'Attempts that were lost and requeued since the endpoint was created.', labels: ['endpoint'],
   }).inc({ endpoint }, retried);
   const { idle, running, initializing, ready, throttled, unhealthy, standby } = workers!;
-  states('slipway_endpoint_workers', 'Workers, as /health counts them: one that is ready is idle or running too.', {
+  states('slipway_endpoint_workers', 'Workers as /health counts them; a ready worker also counts as idle or running.', {
     idle, running, initializing, ready, throttled, unhealthy, standby,
   });
-  gauge('slipway_endpoint_workers_wanted', 'How many workers the scaler wanted at its latest decision.', lastDecision?.target ?? 0);
+  gauge('slipway_endpoint_workers_desired', 'Number of workers that the latest scaling decision asked for.', lastDecision?.target ?? 0);
   const binding = metrics.gauge({
-    name: 'slipway_endpoint_scale_limited', help: '1 for each limit that keeps workers or jobs from being taken.', labels: ['endpoint', 'limit'],
+    name: 'slipway_endpoint_scale_limited', help: '1 for each limit that keeps workers or jobs waiting.', labels: ['endpoint', 'limit'],
   });
   for (const { limit } of limits) binding.set({ endpoint, limit }, 1);
   return metrics;

@@ -142,10 +142,10 @@ t.test('each demand is answered when it names another version than the current o
   await waitFor('an answer', () => late.latest.has(another));
   t.notOk(late.latest.has(endpointId), 'a new stream of one that has it gets nothing');
   const [first, ...rest] = await Promise.all([readMetrics(core.replicas[0]!.metrics), readMetrics(core.replicas[1]!.metrics)]);
-  t.same([first, ...rest].map((metrics) => valueOf(metrics!, 'slipway_core_rotations_resent_total')), [0, 0], 'none of these should have had it');
+  t.same([first, ...rest].map((metrics) => valueOf(metrics!, 'slipway_core_backends_resent_total')), [0, 0], 'none of these should have had it');
   await waitFor('it to be counted when it says the same for seconds', async () => {
     facade.tell({ endpointId, version: 'older' });
-    return valueOf(await readMetrics(core.replicas[0]!.metrics), 'slipway_core_rotations_resent_total') > 0;
+    return valueOf(await readMetrics(core.replicas[0]!.metrics), 'slipway_core_backends_resent_total') > 0;
   });
 });
 

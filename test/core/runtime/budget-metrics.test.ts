@@ -70,7 +70,7 @@ t.test('pages of lists and outcomes that arrive', async (t) => {
   t.match(await read('pages'), { bytes: 0, waiting: 0 });
   const room = new OutcomeRoom({ bytesMax: 100, machineBytesMax: 60, meter });
   t.ok(room.take('m', 40));
-  t.same(await read('arriving outcomes'), { bytes: 40, limit: 100, waiting: undefined });
+  t.same(await read('incoming outcomes'), { bytes: 40, limit: 100, waiting: undefined });
   room.give('m', 40);
-  t.match(await read('arriving outcomes'), { bytes: 0 });
+  t.match(await read('incoming outcomes'), { bytes: 0 });
 });

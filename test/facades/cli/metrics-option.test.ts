@@ -38,7 +38,7 @@ t.test('core, facade and agent, each at its port', async (t) => {
   const ofAgent = await served('agent', '--key-file', 'rack.key', '--data-dir', 'agent', '--worker-user', 'same', '--virtual-gpus', 'NVIDIA L4:24576x3');
   await waitFor('the agent to join', async () => valueOf(await readMetrics(ofAgent), 'slipway_agent_connected') === 1);
   await waitFor('its GPUs', async () => valueOf(await readMetrics(ofCore), 'slipway_core_gpus', { state: 'free' }) === 3);
-  t.ok((await readMetrics(ofFacade)).has('slipway_facade_held_requests'));
+  t.ok((await readMetrics(ofFacade)).has('slipway_facade_requests_queued'));
 });
 
 t.test('an address is taken as it is, and what is none is refused', async (t) => {
