@@ -145,14 +145,14 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {
       events.emit('endpoints', endpointIds);
-      dispatch.scaling.wake(endpointIds);
+      dispatch.scaling.trigger(endpointIds);
     },
   };
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
   const edge = {
     board: new RotationBoard({ edge: stores.edge, events, ...seams }),
     list: new RotationList({ edge: stores.edge, events, ...seams }),
-    book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
+    book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.trigger(endpointIds), ...seams }),
   };
   return { stores, sealer, engine, dispatch, duties, context, refusals, access, edge, meter, metrics, tracing, trust };
 }

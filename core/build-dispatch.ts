@@ -14,7 +14,7 @@ import type { SessionContext } from './dispatch/session-context.ts';
 import { SlotPool } from './dispatch/slot-pool.ts';
 import { WorkerLogs } from './dispatch/worker-logs.ts';
 import { WorkerReports } from './dispatch/worker-reports.ts';
-import { chosenScaler } from './domain/chosen-scaler.ts';
+import { chosenScaler } from './domain/scale-target.ts';
 import type { AttemptCalls } from './jobs/job-engine.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
@@ -22,8 +22,8 @@ import type { BatchMeter } from './runtime/batcher.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Duty } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
-import { ScaleLoop } from './scaling/scale-loop.ts';
-import type { ScaleMeter } from './scaling/scale-loop.ts';
+import { ScalingService } from './scaling/scaling-service.ts';
+import type { ScaleMeter } from './scaling/scaling-service.ts';
 import type { WorkerStart } from './store/worker-starts.ts';
 import type { Stores } from './store/storage.ts';
 
@@ -84,13 +84,13 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const loop = new DispatchLoop({ pool, attempts, times, events, ...seams });
   slots.onRoom = (endpointId) => loop.wake(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
-  const scaling = new ScaleLoop({
+  const scaling = new ScalingService({
     store: scales, scaler: chosenScaler, events, duty, hasWorker: (endpointId) => pool.hasWorker(endpointId),
     onDesired: (machineIds) => events.emit('desired', machineIds), meter: scaleMeter, steadyMs, ...seams,
   });
   const onRoom = (machineId: string): void => events.emit('room', [machineId]);
   const reports = new WorkerReports({
-    workers, onRoom, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds),
+    workers, onRoom, onChanged: (endpointIds) => scaling.trigger(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds),
     holds: (workerId) => pool.heldBy(workerId).length > 0, onStarts: options.onStarts, ...seams,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
@@ -102,7 +102,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const drainOne = async (workerId: string, machineId: string): Promise<void> => {
     const endpointId = await scales.drainOne(workerId, machineId);
     events.emit('desired', [machineId]);
-    if (endpointId !== undefined) scaling.wake([endpointId]);
+    if (endpointId !== undefined) scaling.trigger([endpointId]);
   };
   const sessions: SessionContext = {
     table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving, replicaAddress, onRoom, ...seams,

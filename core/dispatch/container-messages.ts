@@ -3,7 +3,7 @@ import { GpuHandover } from '../../proto/gen/slipway/v1/machine.ts';
 import type { ContainerEngine, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
 import type { MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { checkName, checkText, invalid } from '../domain/fields.ts';
-import type { GpuHandover as Handover } from '../domain/placement-filters.ts';
+import type { GpuHandover as Handover } from '../domain/placement-machine.ts';
 import type { ContainerFacts, MachineImageFacts } from '../store/image-store.ts';
 
 const LIMITS_MAX = 16;

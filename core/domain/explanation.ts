@@ -1,4 +1,4 @@
-/** Why an endpoint has the workers that it has, and why a job is where it is: in fields and in a sentence. Pure. */
+/** Explains why an endpoint has its workers, and why a job waits: as fields and as a sentence. Pure. */
 import type { JobState } from './job-state.ts';
 import type { MachineExplanation } from './machine-explanation.ts';
 import { queueLengthMax } from './queue-limit.ts';
@@ -11,7 +11,7 @@ import { closed } from './sentence.ts';
 import { AWAY_CHANGE, busyChange, CORDON_CHANGE, CRASH_CHANGE, machineChange, placeChange } from './what-would-change.ts';
 import type { WorkerHealth } from './worker.ts';
 
-/** A decision as its log has it. */
+/** A logged decision. */
 export interface LoggedDecision {
   id: number;
   decidedAt: Date;
@@ -24,22 +24,22 @@ export interface LoggedDecision {
   actions: readonly WorkerAction[];
 }
 
-/** One worker. */
+/** A worker. */
 export interface WorkerExplanation {
   id: string;
   state: 'STARTING' | 'UNREADY' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
   held: number;
   reason: string;
-  /** What would change it; empty: nothing has to. */
+  /** The remedy. Empty if none is needed. */
   change: string;
 }
 
-/** A limit, and what would change it. */
+/** A limit with its remedy. */
 export interface LimitExplanation extends ScaleLimit {
   change: string;
 }
 
-/** The whole endpoint. */
+/** Explanation of an endpoint. */
 export interface EndpointExplanation {
   endpointId: string;
   summary: string;
@@ -52,53 +52,53 @@ export interface EndpointExplanation {
   limits: readonly LimitExplanation[];
 }
 
-/** An attempt that was lost, or whose error was a reason to try again. */
+/** An attempt that was lost, or that was retried because of its error. */
 export interface LostAttempt {
   attempt: number;
   workerId: string;
-  /** Its name, or its id once it is forgotten. */
+  /** Name of the machine, or its id after removal. */
   machine: string;
   cause: string;
-  /** Null: a signal ended it, or it is not known. */
+  /** Null if a signal ended it, or if unknown. */
   exitCode: number | null;
-  /** How its worker ended, with its last lines. Empty: not known. */
+  /** How its worker ended, with its last log lines. Empty if unknown. */
   reason: string;
-  /** Undefined: not known. */
+  /** `undefined` if unknown. */
   startedAt: Date | undefined;
   lostAt: Date;
 }
 
-/** What became of one attempt. */
+/** Course of an attempt. */
 export interface AttemptExplanation {
   attempt: number;
   workerId: string;
   workerAlive: boolean;
   exitCode: number | null;
   reason: string;
-  /** Why it was lost; empty: it was not. */
+  /** Why it was lost. Empty if it was not. */
   cause: string;
-  /** For the operator alone. */
+  /** For the operator only. */
   machine: string;
   lostAt: Date | undefined;
-  /** Undefined: not known. */
+  /** `undefined` if unknown. */
   startedAt: Date | undefined;
-  /** Undefined: it goes on, or not known. */
+  /** `undefined` if it is running, or if unknown. */
   endedAt: Date | undefined;
 }
 
-/** Jobs that wait, and what bounds them. */
+/** Waiting jobs and their limits. */
 export interface QueueLength {
   workersMax: number;
   queued: number;
-  /** Of these with low priority. */
+  /** Those with low priority. */
   low: number;
-  /** At all endpoints of the account; 0 where it has no quota of queued jobs. */
+  /** At all endpoints of the account, 0 without a quota of queued jobs. */
   ofAccount: number;
-  /** Null: none. */
+  /** Null without a limit. */
   quota: number | null;
 }
 
-/** What refuses further jobs now. */
+/** Limits that reject further jobs now. */
 export function queueLimits({ workersMax, queued, ofAccount, quota }: Omit<QueueLength, 'low'>): ScaleLimit[] {
   const most = queueLengthMax(workersMax);
   const full = `${queued} jobs wait and ${most} is the most for workersMax ${workersMax}: further ones are refused (429) until some are done`;
@@ -110,45 +110,45 @@ export function queueLimits({ workersMax, queued, ofAccount, quota }: Omit<Queue
   ];
 }
 
-/** A job as its explanation needs it. */
+/** A job, as far as its explanation needs it. */
 export interface ExplainedJob {
   id: string;
   state: JobState;
   lowPriority: boolean;
-  /** From 1, counted no further than JOBS_AHEAD_MAX; 0: it does not wait. */
+  /** Position in the queue from 1, at most JOBS_AHEAD_MAX. 0 if it does not wait. */
   queuePosition: number;
   waitedMs: number;
   attempt: number;
   retries: number;
   workerId: string;
   error: string;
-  /** Of the latest attempt; undefined while the job waits. */
+  /** Machine of the latest attempt, `undefined` while the job waits. */
   startedAt: Date | undefined;
   finishedAt: Date | undefined;
 }
 
-/** Jobs ahead of one are counted no further. */
+/** Maximum number of jobs ahead that is counted. */
 export const JOBS_AHEAD_MAX = 10_000;
 
 const LOW_PRIORITY_TEXT = ', behind all jobs without low priority';
 const LOW_STARTS_NONE_TEXT = ' Jobs of low priority start no worker: they run once another job has started one, or with workersMin above 0.';
 const AWAY_TEXT = 'its machine is not connected';
-/** Longest part of an error in a summary, in characters. */
+/** Maximum length of an error in a summary, in characters. */
 const ERROR_LENGTH_MAX = 300;
 
-/** What is known of a worker besides. */
+/** Further facts about a worker. */
 export interface WorkerAside {
-  /** What its machine said of it; empty for those who may not read workers. */
+  /** Report of its machine. Empty for keys that may not read workers. */
   told: string;
-  /** Why it was asked to go; empty: it was not. */
+  /** Why it was preempted. Empty if it was not. */
   gaveWay: string;
   /** Its machine is not connected. */
   away: boolean;
-  /** Of a load-balancing endpoint: what its health path says. Absent: it takes jobs. */
+  /** State of the health path of a load-balancing endpoint. Absent for queue endpoints. */
   health?: WorkerHealth;
 }
 
-/** What a worker is at. */
+/** Returns the state of a worker in words. */
 export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds, rollout }: ScaleSettings, aside: WorkerAside): WorkerExplanation {
   const { told, gaveWay, away, health } = aside;
   const { id, held } = worker;
@@ -190,17 +190,20 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
   return as('IDLE', `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
 }
 
-/** What is known besides: `what` it has to do; `reason`: why the scaler wants what it wants now; `cannotRun`: why no machine ever could take a worker of it. */
+/**
+ * Further facts. `what`: its work. `reason`: why the scaler wants its target. `cannotRun`: why no machine could ever
+ * take a worker.
+ */
 interface EndpointReasons {
   what: 'job' | 'request';
-  /** Jobs of low priority that wait. */
+  /** Waiting jobs of low priority. */
   low: number;
   reason: string;
   cannotRun: string;
   refusal: string;
   limits: readonly ScaleLimit[];
   machines: readonly MachineExplanation[];
-  /** Requests that have waited for seconds though a ready worker has none. */
+  /** Requests that have waited for seconds although a ready worker has none. */
   starved: number;
 }
 
@@ -210,14 +213,14 @@ export function starvedText(waiting: number): string {
     + 'a facade does not know its workers, or does not reach the address of this one';
 }
 
-/** What to do about it. */
+/** The remedy for that. */
 export const STARVED_CHANGE = 'The logs of the facades say whether core told them of it; from a facade\'s host the worker\'s address must be reached';
 
 const NOT_AT_WORK = [
   ['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'start'], ['UNREADY', 'is not ready', 'are not ready'], ['CRASHED', 'crashed', 'crashed'],
 ] as const;
 
-/** An endpoint in a sentence. */
+/** Returns the explanation of an endpoint as a sentence. */
 export function summarizeEndpoint(
   { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
   { what, low, reason, cannotRun, refusal, limits, machines, starved }: EndpointReasons,
@@ -231,7 +234,7 @@ export function summarizeEndpoint(
   if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
   if (starved > 0) return `${jobs}; ${starvedText(starved)}. ${STARVED_CHANGE}.`;
   const noPlace = refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} find no place: ${refusal}.`;
-  // What keeps the workers that are there from working comes first: often more are wanted for no other reason.
+  // Problems of existing workers come first, as they are often the only reason why more are wanted.
   for (const [state, one, several] of NOT_AT_WORK) {
     if (!waits || count(state) === 0) continue;
     const { change } = workers.find((worker) => worker.state === state)!;
@@ -243,7 +246,7 @@ export function summarizeEndpoint(
     return `${jobs}. ${all} busy or going; the scaler says: ${reason}.${toChange(busyChange(limits))}`;
   }
   const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
-  // Who asked has gone, and the cause is still there.
+  // The preempting endpoint was deleted, and the cause remains.
   const state = what === 'request' && (['STARTING', 'UNREADY'] as const).find((unready) => count(unready) > 0);
   if (state) return `${jobs}. ${there}, ${present === 1 ? '' : `${count(state)} of them `}not ready (${firstReason(workers, state)}).`;
   const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
@@ -260,7 +263,7 @@ function toChange(change: string): string {
   return change === '' ? '' : ` To change that: ${change}.`;
 }
 
-/** A job in a sentence, with its endpoint's while it waits. `away`: the machine that has it is not connected. */
+/** Explains a job in a sentence, with its endpoint while it waits. `away`: its machine is not connected. */
 export function summarizeJob(job: ExplainedJob, endpointSummary: string, away = false): string {
   const lost = job.retries === 0 ? '' : ` ${job.retries} of its attempts ${job.retries === 1 ? 'was' : 'were'} lost before.`;
   switch (job.state) {
@@ -282,13 +285,13 @@ function someOf(count: number, all: number, one: string, several: string): strin
   return all === 1 ? `Its only worker ${one}` : `${count} of ${all} workers ${count === 1 ? one : several}`;
 }
 
-/** Of a worker that starts in the place of crashed ones: that it starts is not all that keeps jobs waiting. */
+/** Names the crashes before a starting worker, as its start is not the only cause of the wait. */
 function afterCrashes(failures: number): string {
   if (failures === 0) return '';
   return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers tells how)`;
 }
 
-/** What happened, and the last line that the worker wrote, which most often names the cause. */
+/** Returns what happened and the worker's last log line, which mostly names the cause. */
 function firstReason(workers: readonly WorkerExplanation[], state: WorkerExplanation['state']): string {
   const [what = '', ...lines] = (workers.find((worker) => worker.state === state)?.reason ?? '').split('\n').filter((line) => line.trim() !== '');
   const last = lines.at(-1)?.trim().slice(0, ERROR_LENGTH_MAX);

@@ -1,88 +1,99 @@
 /**
- * Who gets GPUs when they are short: an account below its share goes first. Before an endpoint's workers are placed, GPUs are set aside for workers of
- * other accounts that wait for a place and whose account would still have less for its weight. Pure.
+ * Fair sharing of scarce GPUs: an account below its share goes first. Before workers of an endpoint are placed, GPUs
+ * are reserved for unplaced workers of other accounts that would still have fewer GPUs for their weight. Pure.
  */
-import type { GpuShare } from './gpu-share.ts';
+import type { GpuShare } from './gpu-reservation.ts';
 import type { LargeWaiter } from './gpu-reservation.ts';
 import { without } from './machine-crashes.ts';
 import { bestOf, occupied } from './placement.ts';
-import type { PlacementPlace } from './placement.ts';
+import type { PlacementSlot } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
-import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 
-/** An endpoint of another account whose workers wait for a place with GPUs. */
-export interface GpuRival {
+/** An endpoint of another account with unplaced workers that need GPUs. */
+export interface GpuCompetitor {
   accountId: string;
   request: PlacementRequest;
-  /** Workers that wait; counted down as they are given places in thought. */
+  /** Number of unplaced workers. Decremented while the allocation is simulated. */
   waiting: number;
-  /** Machines where none of its workers starts for now, because one crashed there (core/domain/machine-crashes.ts). Absent: none. */
+  /**
+   * Machines where its workers are paused because one crashed there (core/domain/machine-crashes.ts). Absent if there
+   * are none.
+   */
   paused?: readonly string[];
 }
 
-/** All that compete for GPUs now. */
-export interface GpuContest {
+/** All accounts and endpoints that compete for GPUs now. */
+export interface GpuContention {
   own: GpuShare;
-  /** Of the accounts of rivals and of large ones. */
+  /** Shares of the accounts of `rivals` and of `large`. */
   others: readonly GpuShare[];
-  rivals: readonly GpuRival[];
-  /** Endpoints of any account whose workers need more GPUs of one machine, with when the asking one was given a worker (core/domain/gpu-reservation.ts). */
+  rivals: readonly GpuCompetitor[];
+  /**
+   * Endpoints of any account whose workers need more GPUs of one machine. `ownSinceMs`: milliseconds since the
+   * reconciled endpoint last got a worker (core/domain/gpu-reservation.ts).
+   */
   large?: { ownSinceMs: number; waiters: readonly LargeWaiter[] };
 }
 
-/** Workers of others that one turn sets GPUs aside for; the next turn goes on. */
-const SET_ASIDE_MAX = 50;
+/** Maximum number of workers of other accounts for which one reconcile reserves GPUs. The next reconcile continues. */
+const RESERVED_MAX = 50;
 
-/** Machines after that, and how many places were taken from this endpoint by it. */
-export interface SetAside {
+/** Machines after the reservation, and the number of slots that this endpoint lost to it. */
+export interface FairShareReservation {
   machines: PlacementMachine[];
-  places: number;
+  slots: number;
 }
 
-/** Sets GPUs aside as they would be given out one by one, each to who has least for its weight, while up to `wanted` workers are placed here. */
-export function setAside(machines: readonly PlacementMachine[], request: PlacementRequest, wanted: number, contest: GpuContest | undefined): SetAside {
+/**
+ * Reserves GPUs for other accounts. Simulates the allocation one by one, each to the account with the fewest GPUs for
+ * its weight, until `wanted` workers of this endpoint are placed.
+ */
+export function reserveForOthers(
+  machines: readonly PlacementMachine[], request: PlacementRequest, wanted: number, contention: GpuContention | undefined,
+): FairShareReservation {
   const left = [...machines];
-  if (!contest || request.gpuCount === 0) return { machines: left, places: 0 };
-  const round = new Round(machines, contest);
-  let places = 0;
+  if (!contention || request.gpuCount === 0) return { machines: left, slots: 0 };
+  const allocation = new Allocation(machines, contention);
+  let slots = 0;
   let own = 0;
-  for (let given = 0; given < SET_ASIDE_MAX && own < wanted;) {
-    const rival = round.next(request);
-    const place = round.place(rival?.request ?? request, rival?.accountId ?? contest.own.accountId, rival?.paused);
-    if (rival) rival.waiting = place ? rival.waiting - 1 : 0;
-    else own += place ? 1 : wanted;
-    if (!rival || !place) continue;
+  for (let given = 0; given < RESERVED_MAX && own < wanted;) {
+    const rival = allocation.next(request);
+    const slot = allocation.slot(rival?.request ?? request, rival?.accountId ?? contention.own.accountId, rival?.paused);
+    if (rival) rival.waiting = slot ? rival.waiting - 1 : 0;
+    else own += slot ? 1 : wanted;
+    if (!rival || !slot) continue;
     given += 1;
-    const index = left.findIndex(({ id }) => id === place.machineId);
+    const index = left.findIndex(({ id }) => id === slot.machineId);
     const before = left[index]!;
-    left[index] = taken(before, place);
-    if (machineRefusal(before, request) === undefined && machineRefusal(left[index]!, request) !== undefined) places += 1;
+    left[index] = taken(before, slot);
+    if (machineRefusal(before, request) === undefined && machineRefusal(left[index]!, request) !== undefined) slots += 1;
   }
-  return { machines: left, places };
+  return { machines: left, slots };
 }
 
-/** GPUs given out in thought. */
-class Round {
-  readonly #contest: GpuContest;
+/** A simulated allocation of GPUs. */
+class Allocation {
+  readonly #contention: GpuContention;
   readonly #shares: Map<string, { gpus: number; weight: number }>;
-  readonly #rivals: GpuRival[];
+  readonly #rivals: GpuCompetitor[];
   #machines: PlacementMachine[];
 
-  constructor(machines: readonly PlacementMachine[], contest: GpuContest) {
-    this.#contest = contest;
-    this.#shares = new Map([contest.own, ...contest.others].map(({ accountId, gpus, weight }) => [accountId, { gpus, weight }]));
-    this.#rivals = contest.rivals.map((rival) => ({ ...rival }));
-    // When GPUs are short few machines have any: the others are not looked at again and again.
+  constructor(machines: readonly PlacementMachine[], contention: GpuContention) {
+    this.#contention = contention;
+    this.#shares = new Map([contention.own, ...contention.others].map(({ accountId, gpus, weight }) => [accountId, { gpus, weight }]));
+    this.#rivals = contention.rivals.map((rival) => ({ ...rival }));
+    // If GPUs are scarce, few machines have free ones. The others are filtered out once.
     this.#machines = machines.filter(({ gpus }) => gpus.some((gpu) => !gpu.used));
   }
 
-  /** The rival that goes before one more worker of this endpoint; undefined: none does. */
+  /** Returns the rival that goes before the next worker of this endpoint, `undefined` if none does. */
   next({ gpuCount }: PlacementRequest) {
     const share = (accountId: string, more: number): number => {
       const { gpus, weight } = this.#shares.get(accountId)!;
       return (gpus + more) / weight;
     };
-    let best = { share: share(this.#contest.own.accountId, gpuCount), rival: undefined as GpuRival | undefined };
+    let best = { share: share(this.#contention.own.accountId, gpuCount), rival: undefined as GpuCompetitor | undefined };
     for (const rival of this.#rivals) {
       const next = share(rival.accountId, rival.request.gpuCount);
       if (rival.waiting > 0 && next < best.share) best = { share: next, rival };
@@ -90,23 +101,23 @@ class Round {
     return best.rival;
   }
 
-  /** Gives the best place to a worker of an account. Undefined: there is none. */
-  place(request: PlacementRequest, accountId: string, paused: readonly string[] = []): PlacementPlace | undefined {
-    const place = bestOf(without(this.#machines, paused), request);
-    if (!place) return undefined;
-    this.#machines = this.#machines.map((machine) => (machine.id === place.machineId ? taken(machine, place) : machine));
-    this.#shares.get(accountId)!.gpus += place.gpuUuids.length;
-    return place;
+  /** Assigns the best slot to a worker of an account. Returns `undefined` if no slot is free. */
+  slot(request: PlacementRequest, accountId: string, paused: readonly string[] = []): PlacementSlot | undefined {
+    const slot = bestOf(without(this.#machines, paused), request);
+    if (!slot) return undefined;
+    this.#machines = this.#machines.map((machine) => (machine.id === slot.machineId ? taken(machine, slot) : machine));
+    this.#shares.get(accountId)!.gpus += slot.gpuUuids.length;
+    return slot;
   }
 }
 
-/** The machine without what was given; whoever was given it is no worker of this endpoint. */
-function taken(machine: PlacementMachine, place: PlacementPlace): PlacementMachine {
-  return { ...occupied(machine, place), siblings: machine.siblings };
+/** Returns the machine without the assigned GPUs. The assigned worker is no sibling of this endpoint's workers. */
+function taken(machine: PlacementMachine, slot: PlacementSlot): PlacementMachine {
+  return { ...occupied(machine, slot), siblings: machine.siblings };
 }
 
-/** Why free GPUs are not given to an endpoint, for its owner. */
-export function heldBackText({ own }: GpuContest): string {
+/** Returns the reason, for the owner, why free GPUs go to other accounts. */
+export function fairShareText({ own }: GpuContention): string {
   return `GPUs are short, and free ones go first to accounts that have fewer for their weight; this one has ${own.gpus}${
     own.weight === 1 ? '' : ` and weight ${own.weight}`}`;
 }

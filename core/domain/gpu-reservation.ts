@@ -1,57 +1,73 @@
 /**
- * Workers that need several GPUs of one machine: what comes free there is kept for them, one by one, from workers that need fewer. Otherwise they would
- * wait for ever behind workers of one GPU, which take each GPU as it comes free. Pure, and without a memory: a machine of which GPUs are kept loses none, so
- * that it stays the one that has most of them free until all are there.
+ * Reservations for workers that need several GPUs of one machine. GPUs that become free there are reserved for them,
+ * one by one, against workers that need fewer. Otherwise workers with one GPU would take each free GPU first, for ever.
+ * Pure and stateless: a machine with reserved GPUs loses none of them, so it stays the machine with the most free ones
+ * until all are free.
  */
 import { sameCard } from './gpu-pools.ts';
-import type { GpuShare } from './gpu-share.ts';
 import { without } from './machine-crashes.ts';
-import { machineRefusal, rankOf } from './placement-filters.ts';
-import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
+import { rankOf } from './gpu-choice.ts';
+import { machineRefusal } from './placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 
 /**
- * GPUs are kept for the first ten minutes of each half hour that an endpoint goes without a new worker. What else runs on a machine may never end, like a
- * pod or a worker of workersMin: what is kept for longer might be kept for ever, and used by nobody. In milliseconds.
+ * GPUs are reserved for the first 10 minutes of each 30 minutes that an endpoint goes without a new worker, in
+ * milliseconds. Other work on the machine may never end, for example a pod or a worker of workersMin. A longer
+ * reservation could last for ever and leave GPUs unused.
  */
-const KEPT_MS = 600_000;
-const KEPT_EACH_MS = 1_800_000;
+const RESERVED_MS = 600_000;
+const RESERVED_EACH_MS = 1_800_000;
 
-/** An endpoint with workers of several GPUs that found no place. */
+/** An account's GPUs and weight. Rules for scarce GPUs compare accounts by their share, gpus / weight. */
+export interface GpuShare {
+  accountId: string;
+  gpus: number;
+  /** At least 1. */
+  weight: number;
+}
+
+/** An endpoint with unplaced workers that need several GPUs. */
 export interface LargeWaiter {
   accountId: string;
   request: PlacementRequest;
-  /** Milliseconds since it was given a worker, or since it was made where it never was. */
+  /** Milliseconds since it last got a worker, or since its creation if it never got one. */
   sinceMs: number;
-  /** Machines where none of its workers starts for now, because one crashed there (core/domain/machine-crashes.ts). Absent: none. */
+  /**
+   * Machines where its workers are paused because one crashed there (core/domain/machine-crashes.ts). Absent if there
+   * are none.
+   */
   paused?: readonly string[];
 }
 
-/** Free GPUs of one machine that are for one worker; less than it needs until the last comes free. */
-export interface KeptGpus {
+/** Free GPUs of one machine that are reserved for one worker; fewer than it needs until the last one is free. */
+export interface ReservedGpus {
   machineId: string;
   gpuUuids: readonly string[];
 }
 
-/** Who asks for fewer GPUs, and what all accounts concerned have. */
-export interface SmallerAsker extends GpuShare {
+/** The account that asks for fewer GPUs, with its share. */
+export interface SmallerRequester extends GpuShare {
   sinceMs: number;
 }
 
-/** Machines after that. */
-export interface KeptBack {
+/** Machines after the reservation. */
+export interface LargeReservation {
   machines: PlacementMachine[];
-  /** GPUs that are not free for who asks. */
+  /** GPUs that are hidden from the smaller request. */
   gpuUuids: string[];
-  /** Places that it lost by it. */
-  places: number;
-  /** GPUs that the workers need for which they are kept; 0 where none are. */
+  /** Slots that the smaller request lost. */
+  slots: number;
+  /** GPUs per worker of the endpoint with the reservation, 0 if nothing is reserved. */
   gpuCount: number;
 }
 
-/** The machine that has most of the GPUs free which one worker needs, of those that could take it if nothing ran there. Undefined: none has any. */
-export function keptFor(machines: readonly PlacementMachine[], request: PlacementRequest): KeptGpus | undefined {
+/**
+ * Returns the machine with the most free GPUs for one such worker, among machines that could take it if they were
+ * empty. Returns `undefined` if no GPU is free.
+ */
+export function reservableFor(machines: readonly PlacementMachine[], request: PlacementRequest): ReservedGpus | undefined {
   if (request.gpuCount < 2) return undefined;
-  let best: (KeptGpus & { rank: number }) | undefined;
+  let best: (ReservedGpus & { rank: number }) | undefined;
   for (const machine of machines) {
     if (machineRefusal({ ...machine, gpus: machine.gpus.map((gpu) => ({ ...gpu, used: false })) }, request) !== undefined) continue;
     for (const { rank, gpuUuids } of freeOfTypes(machine, request)) {
@@ -62,16 +78,16 @@ export function keptFor(machines: readonly PlacementMachine[], request: Placemen
   return best && { machineId: best.machineId, gpuUuids: best.gpuUuids };
 }
 
-/** Hides from who asks for fewer GPUs those that are kept for others that go before it. */
-export function keepBack(
-  all: readonly PlacementMachine[], request: PlacementRequest, own: SmallerAsker, waiters: readonly LargeWaiter[], shares: readonly GpuShare[],
-): KeptBack {
-  const back: KeptBack = { machines: [...all], gpuUuids: [], places: 0, gpuCount: 0 };
+/** Hides reserved GPUs from a request for fewer GPUs. */
+export function reserveForLarge(
+  all: readonly PlacementMachine[], request: PlacementRequest, own: SmallerRequester, waiters: readonly LargeWaiter[], shares: readonly GpuShare[],
+): LargeReservation {
+  const back: LargeReservation = { machines: [...all], gpuUuids: [], slots: 0, gpuCount: 0 };
   if (request.gpuCount === 0) return back;
   const before = waiters.filter((waiter) => (
-    waiter.request.gpuCount > request.gpuCount && waiter.sinceMs % KEPT_EACH_MS < KEPT_MS && goesBefore(waiter, own, shares)));
+    waiter.request.gpuCount > request.gpuCount && waiter.sinceMs % RESERVED_EACH_MS < RESERVED_MS && goesBefore(waiter, own, shares)));
   for (const waiter of before.toSorted((a, b) => b.sinceMs - a.sinceMs)) {
-    const kept = keptFor(without(back.machines, waiter.paused ?? []), waiter.request);
+    const kept = reservableFor(without(back.machines, waiter.paused ?? []), waiter.request);
     const index = back.machines.findIndex(({ id }) => id === kept?.machineId);
     const machine = back.machines[index];
     if (!kept || !machine) continue;
@@ -80,25 +96,31 @@ export function keepBack(
     back.machines[index] = left;
     back.gpuUuids.push(...kept.gpuUuids);
     if (machineRefusal(machine, request) !== undefined || machineRefusal(left, request) === undefined) continue;
-    back.places += 1;
+    back.slots += 1;
     back.gpuCount = Math.max(back.gpuCount, waiter.request.gpuCount);
   }
   return back;
 }
 
-/** Why free GPUs are not given to an endpoint, for its owner. */
-export function keptBackText(gpuCount: number): string {
-  return `free GPUs are kept for a worker that needs ${gpuCount} of one machine and has waited longer`;
+/** Returns the reason, for the owner, why free GPUs are reserved. */
+export function reservationText(gpuCount: number): string {
+  return `free GPUs are reserved for a worker that needs ${gpuCount} of one machine and has waited longer`;
 }
 
-/** Turns go round: whoever was given a worker longest ago is next, unless its account has more for its weight than the one that asks. */
-function goesBefore({ accountId, sinceMs }: LargeWaiter, own: SmallerAsker, shares: readonly GpuShare[]): boolean {
+/**
+ * Round robin: the endpoint that got a worker longest ago is next, unless its account has more GPUs for its weight than
+ * the asking one.
+ */
+function goesBefore({ accountId, sinceMs }: LargeWaiter, own: SmallerRequester, shares: readonly GpuShare[]): boolean {
   if (sinceMs <= own.sinceMs) return false;
   const theirs = shares.find((share) => share.accountId === accountId);
   return accountId === own.accountId || (theirs !== undefined && theirs.gpus / theirs.weight <= own.gpus / own.weight);
 }
 
-/** Of each type of which the machine has enough GPUs that are well: those that are free, at most as many as one worker needs, frozen workers' last. */
+/**
+ * Groups healthy GPUs by type and returns the free ones of each type with enough GPUs in all, at most as many as one
+ * worker needs. GPUs of standby workers come last.
+ */
 function freeOfTypes(machine: PlacementMachine, request: PlacementRequest): { rank: number; gpuUuids: string[] }[] {
   const asked = machine.gpus.filter((gpu) => gpu.unhealthy === '' && rankOf(gpu, request) !== undefined);
   const groups = [...Map.groupBy(asked, ({ name, migProfile }) => `${sameCard(name)} ${migProfile}`).values()];

@@ -1,18 +1,19 @@
-/** How long an endpoint's workers take to start on each type of GPU, and which types the next ones would get. Pure. */
+/** Start times of an endpoint's workers by type of GPU, and the types that its next workers get. Pure. */
 import { sameCard } from './gpu-pools.ts';
-import { rankOf } from './placement-filters.ts';
+import { rankOf } from './gpu-choice.ts';
 import type { GpuStarts } from './traffic.ts';
 
-/** One type of GPU as it was seen, with its last starts in any order. */
+/** One type of GPU with its recorded starts, in any order. */
 export interface SeenGpu extends Omit<GpuStarts, 'gpu'> {
   name: string;
-  /** Empty: a whole card. */
+  /** Empty for a whole card. */
   migProfile: string;
 }
 
 /**
- * Types that an endpoint accepts in the order in which placement takes them: preferred ones first, of equal ones those with more places. Empty unless starts
- * were seen on two of them: one tells nothing that all starts do not.
+ * Returns the types that an endpoint accepts, in the order of placement: preferred types first, then types with more
+ * free slots. Returns an empty list unless starts were recorded on at least two types, as one type says no more than
+ * all starts together.
  */
 export function startsByGpu(seen: readonly SeenGpu[], gpuIds: readonly string[]): GpuStarts[] {
   const accepted = seen.flatMap(({ name, migProfile, places, workers, startsMs }) => {
@@ -26,7 +27,10 @@ export function startsByGpu(seen: readonly SeenGpu[], gpuIds: readonly string[])
   return order.map(({ type }) => type);
 }
 
-/** The type that gets the n-th of further workers, from 0, where each has room for so many. Undefined: all are full. */
+/**
+ * Returns the type that the n-th further worker gets, from 0. `room` is the capacity of a type. Returns `undefined` if
+ * all types are full.
+ */
 export function typeOfNext<Type>(types: readonly Type[], n: number, room: (type: Type) => number): Type | undefined {
   let left = n;
   return types.find((type) => (left -= room(type)) < 0);

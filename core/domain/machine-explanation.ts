@@ -1,29 +1,29 @@
-/** Whether machines could take one more worker now, what keeps them from it, and what would change that. Pure. */
+/** Explains whether machines could take one more worker now, and if not, the reason and its remedy. Pure. */
 import { onMachines } from './placement.ts';
 import { crashText } from './machine-crashes.ts';
 import { machineRefusal } from './placement-filters.ts';
-import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import { refusalWords } from './placement-refusal.ts';
 import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
 
-/** One machine for the operator; for others those with the same answer together. */
+/** One machine for the operator. For others, machines with the same reason are grouped. */
 export interface MachineExplanation {
-  /** Empty for anybody but the operator. */
+  /** Empty except for the operator. */
   name: string;
   count: number;
   fits: boolean;
-  /** The first filter that refused; empty: none did. */
+  /** Kind of the first filter that refused. Empty if none did. */
   refusedBy: RefusalKind | '';
   reason: string;
-  /** What would change it; empty when nothing refuses. */
+  /** The remedy. Empty if nothing refuses. */
   change: string;
 }
 
 const FITS = { fits: true, refusedBy: '', reason: 'it could take one more now', change: '' } as const;
-/** Machines that are told apart. */
+/** Maximum number of groups. */
 const MACHINES_MAX = 100;
 
-/** Explains machines for whoever asks. */
+/** Explains machines for the caller. */
 export function explainMachines(machines: readonly PlacementMachine[], asked: PlacementRequest, operator: boolean): MachineExplanation[] {
   const request = onMachines(machines, asked);
   if (operator) return machines.slice(0, MACHINES_MAX).map((machine) => explainOne(machine, request));
@@ -35,7 +35,7 @@ export function explainMachines(machines: readonly PlacementMachine[], asked: Pl
   });
 }
 
-/** One of all machines, for the operator. */
+/** Explains one machine, for the operator. */
 export function explainMachine(machine: PlacementMachine, machines: readonly PlacementMachine[], asked: PlacementRequest): MachineExplanation {
   return explainOne(machine, onMachines(machines, asked));
 }
@@ -48,7 +48,7 @@ function explainOne(machine: PlacementMachine, request: PlacementRequest): Machi
   return { ...who, fits: false, refusedBy: refusal.kind, reason: refusal.text, change: change(refusal, request, machine) };
 }
 
-/** In words that hold for anybody; with the machine's own particulars where it is given. */
+/** Returns a text for everybody, with the details of one machine if given. */
 function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: PlacementMachine): string {
   const { gpuCount, gpuIds } = request;
   const types = gpuIds.filter((id) => !id.startsWith('-'));

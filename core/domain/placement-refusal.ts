@@ -1,17 +1,20 @@
-/** Why no machine takes a worker or pod, in two texts: for its owner, who is told no machine's name, and for the operator, who is told all. */
+/**
+ * Reasons why no machine takes a worker or pod, as two texts. The text for the owner names no machine; the text for the
+ * operator names all.
+ */
 
-/** What keeps a machine from taking it. */
+/** Reasons why a machine cannot take a worker. */
 export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'NO_ENGINE' | 'NO_COMMANDS' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'GPU_MEMORY' | 'TOO_FEW_GPUS'
   | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'CORDONED' | 'GPUS_UNHEALTHY' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN' | 'CRASHES';
 
-/** One machine's answer. */
+/** The reason of one machine. */
 export interface MachineRefusal {
   kind: RefusalKind;
-  /** With all particulars, for the operator. */
+  /** All details, for the operator. */
   text: string;
 }
 
-/** The same with the machine's name. */
+/** The same with the name of the machine. */
 export interface MachineAnswer {
   name: string;
   answer: MachineRefusal;
@@ -19,27 +22,27 @@ export interface MachineAnswer {
 
 /** No machine takes it. */
 export interface PlacementRefusal {
-  /** For anybody: no machine's name, and nothing that tells one from another. */
+  /** For everybody: no machine's name, and nothing that distinguishes machines. */
   refusal: string;
-  /** For the operator: what each machine said, by name. */
+  /** For the operator: the reason of each machine, by name. */
   refusalByMachine: string;
 }
 
-/** The answers of some machines, summed up: what a refusal says, in bounded room. */
+/** Summary of the reasons of some machines, bounded in length. */
 export interface RefusedMachines {
   counts: Partial<Record<RefusalKind, number>>;
-  /** What each said, by name, for the operator. */
+  /** The reason of each machine, by name, for the operator. */
   byMachine: string;
 }
 
-/** An endpoint may have no worker. */
+/** The endpoint may not have workers. */
 export const NO_WORKERS_TEXT = 'workersMax is 0: raise it to let workers start';
-/** Jobs wait there. */
+/** The same while jobs wait. */
 export const NO_WORKERS_REFUSAL: PlacementRefusal = {
   refusal: `jobs wait, but ${NO_WORKERS_TEXT}`, refusalByMachine: `jobs wait, but ${NO_WORKERS_TEXT}`,
 };
 
-/** What was asked for, as far as the texts speak of it. */
+/** The request, as far as the texts describe it. */
 export interface RefusedRequest {
   gpuIds: readonly string[];
   gpuCount: number;
@@ -52,10 +55,10 @@ export interface RefusedRequest {
 const NO_MACHINE_TEXT = 'no machine has joined';
 const ALL_GONE_TEXT = 'no machine is connected, and none was lately';
 const BY_MACHINE_LENGTH_MAX = 2_000;
-/** Types that are named before the rest is only counted. */
+/** Number of types that are named before the rest is counted. */
 const TYPES_NAMED_MAX = 4;
 
-/** Each with the verb for one machine and for several. */
+/** The verb phrase of each reason, singular and plural. */
 const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   CRASHES: ['waits, as a worker of it crashed there', 'wait, as workers of it crashed there'],
   GPUS_TAKEN: ['has too few of them free', 'have too few of them free'],
@@ -78,15 +81,15 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   AWAY: ['is not connected', 'are not connected'],
 };
 
-/** From what is nearest to taking it to what is farthest from it. */
+/** Kinds from the nearest to taking it to the farthest from it. */
 export const NEAREST_FIRST = Object.keys(WORDS) as RefusalKind[];
 
-/** What so many machines are or have not, for anybody. */
+/** Returns the verb phrase for a number of machines, for everybody. */
 export function refusalWords(kind: RefusalKind, count: number): string {
   return WORDS[kind][count === 1 ? 0 : 1];
 }
 
-/** Sums answers up, those before included. */
+/** Adds reasons to a summary. */
 export function summed(answers: readonly MachineAnswer[], before: RefusedMachines = { counts: {}, byMachine: '' }): RefusedMachines {
   const counts = { ...before.counts };
   for (const { answer } of answers) counts[answer.kind] = (counts[answer.kind] ?? 0) + 1;
@@ -94,15 +97,22 @@ export function summed(answers: readonly MachineAnswer[], before: RefusedMachine
   return { counts, byMachine: texts.join('; ').slice(0, BY_MACHINE_LENGTH_MAX) };
 }
 
-/** The refusal of all machines; of none when nobody has joined. `kept`: GPUs of one machine that are kept for who asks until all are free. */
+/**
+ * Returns the refusal of all machines, or that no machine has joined. `kept`: number of GPUs of one machine that are
+ * reserved for the request.
+ */
 export function refusalOfAll(refused: RefusedMachines, request: RefusedRequest, kept = 0): PlacementRefusal {
   if (Object.keys(refused.counts).length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
   const { refusal, refusalByMachine } = refusalOf(`no machine has ${wanted(request)}`, refused);
-  const more = kept === 0 ? '' : `; ${kept} of the ${request.gpuCount} ${kept === 1 ? 'is' : 'are'} free on one machine and kept for it, 10 minutes of each 30`;
+  const are = kept === 1 ? 'is' : 'are';
+  const more = kept === 0 ? '' : `; ${kept} of the ${request.gpuCount} ${are} free on one machine and reserved for it, 10 minutes of each 30`;
   return { refusal: refusal + more, refusalByMachine };
 }
 
-/** The refusal of all machines where waiting would not help; of none when none is here. `joined`: there is one that is gone. */
+/**
+ * Returns the refusal if waiting cannot help, or that no machine is connected. `joined`: a machine joined once and is
+ * gone.
+ */
 export function refusalForGood(answers: readonly MachineAnswer[], request: RefusedRequest, joined: boolean): PlacementRefusal {
   const none = joined ? ALL_GONE_TEXT : NO_MACHINE_TEXT;
   if (answers.length === 0) return { refusal: none, refusalByMachine: none };
@@ -130,7 +140,7 @@ function wanted(request: RefusedRequest): string {
   return (instanceIds.length > 0 ? `room for ${listed(instanceIds)}` : 'a free slot for it without a GPU') + where(request);
 }
 
-/** Where it must be, for whoever reads that machines are elsewhere. */
+/** Returns the requested location, for readers of "is elsewhere". */
 function where({ locations, dataCenterIds }: RefusedRequest): string {
   const chosen = locations.length === 0 ? '' : ` in ${listed(locations)}`;
   return dataCenterIds.length === 0 ? chosen : `${chosen} where its network volumes are (${listed(dataCenterIds)})`;

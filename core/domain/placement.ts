@@ -1,44 +1,48 @@
-/** Where a new worker goes. Pure: filters, then a choice among what is left. */
+/** Chooses the machine and GPUs of a new worker. Pure: filters, then a ranking of the machines that pass. */
 import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
-import { keptFor } from './gpu-reservation.ts';
-import { choice, lastingFacts, lastingRefusal, location, machineRefusal, program, sizeFor, volume } from './placement-filters.ts';
-import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
+import { reservableFor } from './gpu-reservation.ts';
+import { choice, sizeFor } from './gpu-choice.ts';
+import { lastingFacts, lastingRefusal, location, machineRefusal, program, volume } from './placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
 import type { MachineAnswer, PlacementRefusal, RefusedMachines } from './placement-refusal.ts';
-import { standbysInTheWay } from './standby-eviction.ts';
+import { standbysToEvict } from './standby-eviction.ts';
 
-/** A machine, and what is given of it. */
-export interface PlacementPlace {
+/** A machine, with the GPUs and size that are assigned on it. */
+export interface PlacementSlot {
   machineId: string;
   gpuUuids: string[];
-  /** The size; empty for none. */
+  /** The size. Empty if there is none. */
   instanceId: string;
-  /** Frozen workers that must go for it. */
+  /** Standby workers that must be evicted for it. */
   evicted: string[];
 }
 
-/** A place, or why there is none. */
-export type Placement = PlacementPlace | PlacementRefusal;
+/** An assignment, or why there is none. */
+export type Placement = PlacementSlot | PlacementRefusal;
 
-/** After so many minutes without its agent a machine is taken for one that has left. */
+/** Minutes without its agent after which a machine counts as removed. */
 export const GONE_AFTER_MINUTES = 10;
 
-/** The best place of those that machines have, or why there is none. */
+/** Returns the best assignment, or why there is none. */
 export function place(machines: readonly PlacementMachine[], request: PlacementRequest): Placement {
   const { candidates, refused } = survey(machines, request, 1);
   return bestOf(candidates, request) ?? refusalOfAll(refused, request);
 }
 
-/** Machines as far as they matter for `count` workers: the best that could take one, in order, and why the others could not. */
+/**
+ * The machines that matter for `count` workers: the best ones that could take one, in order, and why the others could
+ * not.
+ */
 export interface Survey {
   candidates: PlacementMachine[];
   refused: RefusedMachines;
 }
 
 /**
- * Sorts machines out. Whatever is placed changes only its own machine, so that the next best of all is always among as many of the best as there
- * are workers to place.
+ * Filters and ranks machines. A placement changes only its own machine. So the next best machine is always among the
+ * `count` best ones.
  */
 export function survey(machines: readonly PlacementMachine[], request: PlacementRequest, count: number): Survey {
   const answers = machines.map((machine) => ({ machine, answer: machineRefusal(machine, request) }));
@@ -47,24 +51,24 @@ export function survey(machines: readonly PlacementMachine[], request: Placement
   return { candidates: ranked(fitting, request).slice(0, count).map(({ machine }) => machine), refused: summed(refused) };
 }
 
-/** The best place on machines that were fitting; undefined: they are all full by now. */
-export function bestOf(candidates: readonly PlacementMachine[], request: PlacementRequest): PlacementPlace | undefined {
+/** Returns the best assignment on machines that passed the filters, `undefined` if all are full by now. */
+export function bestOf(candidates: readonly PlacementMachine[], request: PlacementRequest): PlacementSlot | undefined {
   const best = ranked(candidates.filter((machine) => machineRefusal(machine, request) === undefined), request)[0];
   return best && { machineId: best.machine.id, gpuUuids: best.gpuUuids, instanceId: best.size?.instanceId ?? '', evicted: best.evicted };
 }
 
 /**
- * A machine that has to pull the image first counts as if it had so many of the endpoint's workers more. A pull costs a start, once; workers that are all on
- * the one machine that has the image are lost together, for as long as they run.
+ * Number of siblings by which a machine is ranked lower if it must pull the image first. A pull costs one slow start.
+ * Workers that share the only machine with the image are all lost with it, as long as they run.
  */
 const PULL_AS_SIBLINGS = 1;
 
 /**
- * Machines where none of its workers crashed first, those where one did only after all others (core/domain/machine-crashes.ts); of these the
- * preferred GPU type first, then, for an image that is to be pulled, one whose disk has room, the one with the fewest siblings as far as a pull is worth
- * it, and one that has the image; then the one where the fewest frozen workers must go, then the one with the fewest siblings (an endpoint's workers are
- * spread), then the one that keeps the fewest GPUs of that type, and of any, so that large blocks stay free for who needs them; without a GPU the one
- * with the most room.
+ * Ranks machines. First machines without crashes of this endpoint, machines with crashes last
+ * (core/domain/machine-crashes.ts). Then by preferred GPU type. If the image must be pulled: machines with disk space
+ * first, then few siblings as far as that is worth a pull, then machines with the image. Then by fewest standby workers
+ * to evict and by fewest siblings, which spreads an endpoint's workers. Then by fewest remaining GPUs of that type and
+ * of any type, so that large blocks stay free. Without a GPU, the machine with the most free capacity first.
  */
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting
@@ -75,14 +79,14 @@ function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest)
       || a.machine.siblings - b.machine.siblings || a.spare - b.spare || roomRank(a, request) - roomRank(b, request));
 }
 
-/** Place of a worker. */
+/** Places one worker. The refusal includes GPUs that are reserved for it. */
 export function placeWorker(machines: readonly PlacementMachine[], asked: PlacementRequest): Placement {
   const request = onMachines(machines, asked);
   const { candidates, refused } = survey(machines, request, 1);
-  return bestOf(candidates, request) ?? refusalOfAll(refused, request, keptFor(machines, request)?.gpuUuids.length);
+  return bestOf(candidates, request) ?? refusalOfAll(refused, request, reservableFor(machines, request)?.gpuUuids.length);
 }
 
-/** Why no machine could ever take a worker, however long it waits; those that are gone count for nothing. Undefined: one could. */
+/** Returns why no machine could ever take a worker, `undefined` if one could. Removed machines are left out. */
 export function cannotRun(machines: readonly PlacementMachine[], request: PlacementRequest): PlacementRefusal | undefined {
   const needed = onMachines(machines, request);
   const answers: MachineAnswer[] = [];
@@ -95,7 +99,7 @@ export function cannotRun(machines: readonly PlacementMachine[], request: Placem
   return refusalForGood(answers, needed, machines.length > 0);
 }
 
-/** The same for many requests: those that are alike are looked at once. */
+/** Does the same for many requests. Equal requests are evaluated once. */
 export function cannotRunOf(machines: readonly PlacementMachine[]): (request: PlacementRequest) => PlacementRefusal | undefined {
   const known = new Map<string, PlacementRefusal | undefined>();
   return (request) => {
@@ -105,12 +109,15 @@ export function cannotRunOf(machines: readonly PlacementMachine[]): (request: Pl
   };
 }
 
-/** What lasting answers of machines depend on. */
+/** Returns everything that lasting refusals depend on. */
 function alikeKey({ imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds }: PlacementRequest): string {
   return JSON.stringify([imageName === '', gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds]);
 }
 
-/** Whether one of all machines could take a worker some time. Answers of machines that are alike are kept, and so are those of requests that are. */
+/**
+ * Returns a function that tells whether a machine could ever take a request. Results are cached per kind of machine and
+ * request.
+ */
 export function runsWhere(all: readonly PlacementMachine[]): (machine: PlacementMachine, request: PlacementRequest) => boolean {
   const facts = new Map(all.map((machine) => [machine, lastingFacts(machine)]));
   const needs = new WeakMap<PlacementRequest, { needed: PlacementRequest; answers: Map<string, boolean> }>();
@@ -132,9 +139,9 @@ export function runsWhere(all: readonly PlacementMachine[]): (machine: Placement
 }
 
 /**
- * What a worker needs where these machines are. An endpoint that names no type gets GPUs of any type; only while none of the machines where it
- * may run has a GPU, those that are away for a moment included and those that are gone left out, its workers run without one: hosts without GPUs
- * serve endpoints that were made for hosts with them.
+ * Resolves the request for these machines. An endpoint that names no GPU type gets GPUs of any type. Only if none of
+ * the machines where it may run has a GPU, its workers run without one. Disconnected machines count for this, removed
+ * ones do not. So hosts without GPUs can serve endpoints that were made for hosts with them.
  */
 export function onMachines(machines: readonly PlacementMachine[], request: PlacementRequest): PlacementRequest {
   if (request.gpuIds.length > 0 || request.gpuCount === 0) return request;
@@ -142,8 +149,8 @@ export function onMachines(machines: readonly PlacementMachine[], request: Place
   return here.every((machine) => machine.gone || machine.gpus.length === 0) ? { ...request, gpuCount: 0 } : request;
 }
 
-/** The machine after something was placed on it: what was given is not free for the next. */
-export function occupied(machine: PlacementMachine, { gpuUuids, instanceId, evicted }: PlacementPlace): PlacementMachine {
+/** Returns the machine after an assignment: the assigned resources are not free for the next. */
+export function occupied(machine: PlacementMachine, { gpuUuids, instanceId, evicted }: PlacementSlot): PlacementMachine {
   const size = cpuSize(instanceId);
   return {
     ...machine,
@@ -168,10 +175,10 @@ interface Candidate {
 function candidate(machine: PlacementMachine, request: PlacementRequest): Candidate {
   const { rank, gpuUuids, spare } = choice(machine, request) ?? { rank: 0, gpuUuids: [], spare: 0 };
   const size = sizeFor(machine, request);
-  return { machine, rank, gpuUuids, spare, size, evicted: standbysInTheWay(machine, gpuUuids, size) };
+  return { machine, rank, gpuUuids, spare, size, evicted: standbysToEvict(machine, gpuUuids, size) };
 }
 
-/** Fewest crashes in a row first. */
+/** Fewest consecutive crashes first. */
 function blame({ machine: { crashes } }: Candidate): number {
   return crashes?.comesLast === true ? crashes.failures : 0;
 }
@@ -180,17 +187,17 @@ function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest):
   return size === undefined ? 0 : instanceIds.indexOf(size.instanceId);
 }
 
-/** Commands of the host are pulled nowhere. */
+/** Host commands need no pull. */
 function pullRank({ machine }: Candidate, { imageName }: PlacementRequest): number {
   return imageName === '' ? 0 : machine.siblings + (machine.hasImage ? 0 : PULL_AS_SIBLINGS);
 }
 
-/** Another machine may need to remove nothing for it. */
+/** A machine with a nearly full disk would first have to remove images. */
 function lackRank({ machine }: Candidate, { imageName }: PlacementRequest): number {
   return imageName !== '' && !machine.hasImage && machine.lacksRoom ? 1 : 0;
 }
 
-/** With GPUs the fullest first, without the emptiest. */
+/** With GPUs the fullest machine first, without GPUs the emptiest. */
 function roomRank({ machine }: Candidate, { gpuCount }: PlacementRequest): number {
   const gpus = machine.gpus.filter((gpu) => !gpu.used).length;
   return gpuCount > 0 ? gpus : machine.cpuSlotsUsed - machine.cpuSlots - gpus;

@@ -6,9 +6,9 @@ import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';
 import { program } from './placement-filters.ts';
-import type { PlacementMachine } from './placement-filters.ts';
+import type { PlacementMachine } from './placement-machine.ts';
 import { refusalOfAll, summed } from './placement-refusal.ts';
-import type { PlacementPlace } from './placement.ts';
+import type { PlacementSlot } from './placement.ts';
 import { gpusOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
 import { checkProgram, DISK_RULE } from './template.ts';
@@ -149,7 +149,7 @@ export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new S
 /** Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has room; the text says why and names none. */
 export function placePod(
   pod: PodSettings, machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState,
-): PlacementPlace {
+): PlacementSlot {
   const placement = place(machines, { ...pod, dataCenterIds });
   if ('refusal' in placement) throw noCapacity(`${placement.refusal}.`);
   return withinQuota(placement, quota);
@@ -164,7 +164,7 @@ export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]):
 }
 
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */
-export function replacePod(pod: Pod, machines: readonly PlacementMachine[], quota: QuotaState): PlacementPlace {
+export function replacePod(pod: Pod, machines: readonly PlacementMachine[], quota: QuotaState): PlacementSlot {
   const own = machines.filter((machine) => machine.id === pod.machineId);
   if (own.length === 0) {
     throw noCapacity('its machine has not been seen for a day, and its files are there.');
@@ -174,7 +174,7 @@ export function replacePod(pod: Pod, machines: readonly PlacementMachine[], quot
   return withinQuota(placement, quota);
 }
 
-function withinQuota(placement: PlacementPlace, quota: QuotaState): PlacementPlace {
+function withinQuota(placement: PlacementSlot, quota: QuotaState): PlacementSlot {
   const over = gpusOverQuota(quota, placement.gpuUuids.length);
   if (over !== undefined) throw noCapacity(`${over}; stop something, or ask the operator for more.`);
   return placement;

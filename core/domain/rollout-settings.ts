@@ -1,42 +1,43 @@
-/** How far the latest release of an endpoint has come, as scaling needs it. */
+/** The state of an endpoint's rollout, as scaling needs it. */
 
 /**
- * CHECKING: none of its workers has come up yet. ROLLING: one has, and workers of earlier versions are replaced. REPLACING: all are replaced at once, as
- * was asked. HELD: its workers do not start, and the good version goes on. ROLLED_BACK: somebody returned to a good version. COMPLETE: it serves alone.
+ * CHECKING: none of its workers has come up yet. ROLLING: one has, and workers of previous versions are replaced.
+ * REPLACING: all are replaced at once, as requested. HELD: its workers do not start, and the good version serves.
+ * ROLLED_BACK: somebody returned to a good version. COMPLETE: it serves alone.
  */
 export type RolloutState = 'CHECKING' | 'ROLLING' | 'REPLACING' | 'HELD' | 'ROLLED_BACK' | 'COMPLETE';
 
-/** A rollout as it is kept. */
+/** A stored rollout. */
 export interface Rollout {
   /** The endpoint version that it is about. */
   version: number;
   state: RolloutState;
-  /** Null: no version has come up yet. */
+  /** Null if no version has come up yet. */
   goodVersion: number | null;
-  /** A worker was ended to make room for the first one of this version. */
+  /** A worker was stopped to free a slot for the first one of this version. */
   roomMade: boolean;
-  /** It was tried to start a worker of this version although nothing asked for one. */
+  /** A worker of this version was started although no job needed one. */
   checked: boolean;
-  /** Why it is held. */
+  /** Why it is on hold. */
   reason: string;
-  /** Milliseconds since `state` became what it is. */
+  /** Milliseconds since the state changed. */
   ageMs: number;
 }
 
-/** A rollout that is not complete, in the settings of a decision. */
+/** A rollout in progress, in the settings of a decision. */
 export interface RolloutSettings {
   /**
-   * BESIDE: the good version is scaled, and one worker of the released version starts beside it. REPLACE: the version of the settings takes the place of
-   * others, one ready worker after the other. AT_ONCE: the others go now.
+   * BESIDE: the good version is scaled, and one worker of the released version starts beside it. REPLACE: the version
+   * of the settings replaces others, one ready worker after the other. AT_ONCE: the others stop now.
    */
   phase: 'BESIDE' | 'REPLACE' | 'AT_ONCE';
   state: RolloutState;
-  /** The version that was released. */
+  /** The released version. */
   released: number;
-  /** Absent: none. */
+  /** Absent if there is none. */
   good?: number;
   roomMade?: true;
   checked?: true;
-  /** Workers that the last decision wanted: the one that starts beside them is no reason to want more. Absent: there was none. */
+  /** Target of the previous decision: the worker beside is no reason to want more. Absent if there is none. */
   wanted?: number;
 }

@@ -1,20 +1,23 @@
-/** A rollout in words, for owners and operators. Pure. */
+/** Texts about a rollout, for owners and operators. Pure. */
 import type { Rollout, RolloutState } from './rollout-settings.ts';
 
-/** What is told of a rollout. */
+/** The shown state of a rollout. */
 export interface RolloutTold {
-  /** Empty: it is complete, or no version was good before. */
+  /** Empty if it is complete, or if no version was good before. */
   state: Exclude<RolloutState, 'COMPLETE'> | '';
   /** The version that is scaled now. */
   servingVersion: number;
-  /** Empty as the state. */
+  /** Empty like the state. */
   text: string;
 }
 
-/** Longest part of a reason that is told, in characters. */
+/** Maximum length of a shown reason, in characters. */
 const REASON_LENGTH_MAX = 300;
 
-/** What to tell of an endpoint's rollout. `version`: of the endpoint; `withReason`: what workers wrote may be told. */
+/**
+ * Returns the texts about an endpoint's rollout. `version`: of the endpoint. `withReason`: the caller may see what
+ * workers wrote.
+ */
 export function tellRollout(version: number, rollout: Rollout | undefined, withReason = true): RolloutTold {
   const complete: RolloutTold = { state: '', servingVersion: version, text: '' };
   if (!rollout || rollout.state === 'COMPLETE') return complete;
@@ -34,10 +37,10 @@ function textOf(state: Exclude<RolloutState, 'COMPLETE'>, version: number, good:
   }
 }
 
-/** What to do about a version that is held. */
+/** Returns the remedy for a version on hold. */
 export const HELD_CHANGE = 'release a version that starts, restart the endpoint to try this one again, or roll back to stay with the good one';
 
-/** What happened, and the last line that the worker wrote, which most often names the cause. */
+/** Returns what happened and the worker's last log line, which mostly names the cause. */
 export function shortReason(reason: string): string {
   const [what = '', ...lines] = reason.split('\n').filter((line) => line.trim() !== '');
   const last = lines.at(-1)?.trim().slice(0, REASON_LENGTH_MAX);

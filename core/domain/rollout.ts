@@ -1,46 +1,49 @@
 /**
- * How a release reaches the workers. The first worker of a version starts beside those that serve; once it is available the others are replaced, one more
- * than workersMax at the most, and none goes before another is available in its place. A version whose workers do not start is held: the good version
- * goes on as if nothing had been released. Pure: what was kept of the rollout and what is seen of the workers in, what to scale and the next state out.
+ * Rules of a rollout: how a release reaches the workers. The first worker of a version starts beside the serving ones.
+ * Once it is available, the others are replaced, with at most one worker above workersMax, and none stops before
+ * another is available in its place. A version whose workers do not start is put on hold: the good version serves as if
+ * nothing had been released. Pure: the stored rollout and the workers go in; what to scale and the next state come out.
  */
 import type { Rollout, RolloutSettings, RolloutState } from './rollout-settings.ts';
 import { runningWorkers } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 
-/** Starts of a version in a row that may fail before it is held. */
+/** Consecutive failed starts after which a version is put on hold. */
 export const FAILED_STARTS_MAX = 3;
-/** A worker that is ready and has served nothing for so many seconds, although there is something to do, counts as available. */
+/** Seconds after which a ready worker counts as available although it has served nothing while there was work. */
 export const AVAILABLE_AFTER_SECONDS = 5;
-/** A version that was held is waited for no longer than so many days; then the good one ends. A rollback that somebody asked for has no end. */
+/**
+ * Days after which a version on hold is no longer waited for; then the good one ends. A requested rollback has no end.
+ */
 export const HELD_DAYS_MAX = 7;
 
 const HELD_MS_MAX = HELD_DAYS_MAX * 86_400_000;
 
-/** Workers that shall run, by what a rollout makes of them. */
+/** Workers that should run, by their role in a rollout. */
 export interface RolloutWorkers {
-  /** Scaled: more may be added, and idle ones go. */
+  /** Of the scaled version: more may be added, and idle ones stop. */
   serving: WorkerSample[];
-  /** Ready, and to be replaced by serving ones. */
+  /** Ready, and replaced by serving ones. */
   earlier: WorkerSample[];
-  /** Of the released version, beside those that serve. */
+  /** Of the released version, beside the serving ones. */
   beside: WorkerSample[];
-  /** Go now: nobody would miss them. */
+  /** To stop now: nothing depends on them. */
   stale: WorkerSample[];
 }
 
-/** What becomes of a rollout. */
+/** Next step of a rollout. */
 export interface RolloutStep {
-  /** Absent: as before. */
+  /** Absent if unchanged. */
   state?: RolloutState;
-  /** The worker whose reason says why the version is held. */
+  /** The worker whose reason explains the hold. */
   failedId?: string;
   roomMade?: true;
   checked?: true;
 }
 
 /**
- * Settings by which an endpoint is scaled: those of its released version or, while that is checked or held, those of the good one. `wanted`: target of the
- * last decision.
+ * Returns the settings to scale by: those of the released version or, while that is checked or on hold, of the good
+ * one. `wanted`: target of the previous decision.
  */
 export function scaledSettings<Settings extends ScaleSettings>(
   released: Settings, good: Settings | undefined, rollout: Rollout | undefined, workers: readonly WorkerSample[], wanted: number | undefined,
@@ -61,20 +64,20 @@ export function scaledSettings<Settings extends ScaleSettings>(
   return { ...released, rollout: { phase: 'REPLACE', ...facts } };
 }
 
-/** A rollout as it stands: what is kept of another version says nothing of this one but which version is good. */
+/** Returns the current rollout. A stored rollout of another version only says which version is good. */
 export function currentRollout(rollout: Rollout, version: number): Rollout {
   if (rollout.version === version) return rollout;
   return { version, state: 'CHECKING', goodVersion: rollout.goodVersion, roomMade: false, checked: false, reason: '', ageMs: 0 };
 }
 
-/** A worker of before the release that can serve, at once or after it is woken. */
+/** Returns whether a worker from before the release can serve, at once or after it resumed. */
 function servesBefore(worker: WorkerSample, released: ScaleSettings, good: ScaleSettings): boolean {
   if (worker.version === released.version) return false;
   if (worker.desired === 'RUN') return worker.state === 'READY';
   return worker.desired === 'FREEZE' && worker.state !== 'UNHEALTHY' && worker.version === good.version && good.flashBoot && good.workersMax > 0;
 }
 
-/** Sorts the workers that shall run. */
+/** Groups the workers that should run. */
 export function rolloutWorkers(sample: ScaleSample, { version, rollout }: ScaleSettings): RolloutWorkers {
   const all = runningWorkers(sample);
   const [own, others] = [all.filter((worker) => worker.version === version), all.filter((worker) => worker.version !== version)];
@@ -86,7 +89,8 @@ export function rolloutWorkers(sample: ScaleSample, { version, rollout }: ScaleS
 }
 
 /**
- * The sample as a scaler is to see it: all that serve as workers of one version. One that starts beside them is left out; it is no reason to want more.
+ * Returns the sample for the scaler: all serving workers as one version. A worker that starts beside them is left out,
+ * as it is no reason to want more.
  */
 export function scalerView(sample: ScaleSample, settings: ScaleSettings): ScaleSample {
   const { version, rollout } = settings;
@@ -100,22 +104,28 @@ export function scalerView(sample: ScaleSample, settings: ScaleSettings): ScaleS
   return { ...sample, workers: workers.map((worker) => (worker.desired === 'RUN' && worker.version !== version ? { ...worker, version } : worker)) };
 }
 
-/** A worker may take the place of another: it is ready, and has served unless there is nothing to do or it had no part in that for a while. */
+/**
+ * Returns whether a worker may replace another: it is ready, and has served, unless there is no work or it got none for
+ * a while.
+ */
 export function isAvailable({ state, served, readyMs = Infinity }: WorkerSample, { queued, running }: ScaleSample): boolean {
   return state === 'READY' && (served === true || queued + running === 0 || readyMs >= AVAILABLE_AFTER_SECONDS * 1_000);
 }
 
-/** Workers of other versions than the one that is scaled that were told to go and have not: they still have what they had. */
+/** Returns draining workers of other versions: they still hold their resources. */
 export function leavingWorkers(sample: ScaleSample, { version }: ScaleSettings): WorkerSample[] {
   return sample.workers.filter((worker) => worker.desired === 'DRAIN' && worker.state !== 'UNHEALTHY' && worker.version !== version);
 }
 
-/** In which order workers are replaced: those that hold least, of these the ones that have been idle longest. */
+/** Returns the order of replacement: the least busy first, then the longest idle. */
 export function replacementOrder(workers: readonly WorkerSample[]): WorkerSample[] {
   return [...workers].sort((a, b) => a.held - b.held || b.idleMs - a.idleMs || a.version - b.version);
 }
 
-/** The version that a rollback comes to, or why there is none. `kept`: good versions that are kept; `asked`: undefined for the last one. */
+/**
+ * Returns the version of a rollback, or why there is none. `kept`: stored good versions. `asked`: `undefined` for the
+ * last one.
+ */
 export function versionToReturnTo(version: number, rollout: Rollout | undefined, kept: readonly number[], asked: number | undefined): number | string {
   const { state, goodVersion } = rollout ? currentRollout(rollout, version) : { state: 'COMPLETE' as const, goodVersion: version };
   const isComplete = state === 'COMPLETE' || goodVersion === null || goodVersion === version;
@@ -131,7 +141,7 @@ export function versionToReturnTo(version: number, rollout: Rollout | undefined,
   return others.find((one) => one < version) ?? `there is no good version to return to; ${known}`;
 }
 
-/** What the workers of the released version say about it. Undefined: nothing new. */
+/** Returns the step that the workers of the released version cause, `undefined` if there is none. */
 export function rolloutStep(sample: ScaleSample, settings: ScaleSettings): RolloutStep | undefined {
   const { rollout } = settings;
   if (!rollout || rollout.state === 'ROLLED_BACK' || (rollout.state === 'HELD' && rollout.phase !== 'AT_ONCE')) return undefined;

@@ -1,22 +1,22 @@
 /**
- * One turn of scaling as a value: what was seen of an endpoint in, what there is to do and why out. Pure: the sample of a decision, read back from
- * its log, gives the same decision again.
+ * One scaling decision as a value: a sample of an endpoint goes in, actions and their reason come out. Pure: the sample
+ * of a logged decision gives the same decision again.
  */
-import { heldBackText, setAside } from './fair-share.ts';
-import type { GpuContest } from './fair-share.ts';
-import type { GpuShare } from './gpu-share.ts';
-import { askedToGo, givingWayTo } from './giving-way.ts';
-import type { GivingWay } from './giving-way.ts';
-import { keepBack, keptBackText, keptFor } from './gpu-reservation.ts';
-import { inExchange, placeAll, PLACED_MAX } from './place-workers.ts';
+import { fairShareText, reserveForOthers } from './fair-share.ts';
+import type { GpuContention } from './fair-share.ts';
+import type { GpuShare } from './gpu-reservation.ts';
+import { workersToPreempt, preemptedFor } from './preemption.ts';
+import type { PreemptionCandidates } from './preemption.ts';
+import { reserveForLarge, reservationText, reservableFor } from './gpu-reservation.ts';
+import { withoutReplacements, placeAll, PLACED_MAX } from './place-workers.ts';
 import type { FleetSample, Placed, WorkerAction } from './place-workers.ts';
 import { onMachines, survey } from './placement.ts';
-import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import type { PlacementRefusal } from './placement-refusal.ts';
 import { quotaAfter, workerOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
 import type { ScaleTarget } from './scale-target.ts';
-import { chosenScaler } from './chosen-scaler.ts';
+import { chosenScaler } from './scale-target.ts';
 import { inWordsOf } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, Scaler } from './scaler.ts';
 import { countStates } from './worker-counts.ts';
@@ -26,33 +26,33 @@ import type { RolloutStep } from './rollout.ts';
 import { reconcileWorkers } from './worker-reconcile.ts';
 import type { WorkerChanges } from './worker-reconcile.ts';
 
-/** What the owner chose, and what its workers ask of machines. */
+/** Settings of the owner, with the requirements of the endpoint's workers. */
 export type DecisionSettings = ScaleSettings & PlacementRequest & {
-  /** What a worker of the released version asks of machines while that is checked. Absent: it is not. */
+  /** Requirements of a worker of the released version while that is checked. Absent if none is checked. */
   checked?: PlacementRequest;
 };
 
-/** Everything that a decision may depend on. */
+/** Everything that a decision may depend on. Logged with the decision: member names are persisted. */
 export interface DecisionSample {
   demand: ScaleSample;
   settings: DecisionSettings;
-  /** Absent: the decision does not need it (`needsFleet`). */
+  /** Machines and quota. Absent if the decision does not need them (`needsFleet`). */
   fleet?: FleetSample;
-  /** The same for the worker of the released version that is started beside the others. Absent: none is. */
+  /** The same for a worker of the released version that is started beside the others. Absent if none is. */
   checkFleet?: FleetSample;
 }
 
-/** What a turn comes to. */
+/** Result of a decision. */
 export interface Decision extends ScaleTarget, PlacementRefusal {
   actions: readonly WorkerAction[];
-  /** Workers that found no place. */
+  /** Number of unplaced workers. */
   throttled: number;
   numbers: DecisionNumbers;
-  /** What becomes of a rollout. Absent: nothing new. */
+  /** Next step of a rollout. Absent if there is none. */
   rollout?: RolloutStep;
 }
 
-/** What it was decided from, for people; jobs with lowPriority are left out. */
+/** Input of the decision, for people. Jobs with lowPriority are left out. */
 export interface DecisionNumbers {
   queued: number;
   oldestWaitMs: number;
@@ -60,65 +60,67 @@ export interface DecisionNumbers {
   workers: StateCounts;
 }
 
-/** What of a decision is compared with the one before. */
+/** The part of a decision that is compared with the previous one. */
 export type DecisionSummary = Pick<Decision, 'target' | 'throttled' | 'reason' | 'refusal' | 'refusalByMachine'>;
 
-/** Whose share nobody asked for, because nobody waits. */
+/** Share used if nobody else waits for GPUs. */
 const NOBODY: GpuShare = { accountId: '', gpus: 0, weight: 1 };
-/** Decisions of an endpoint that the log keeps, and for how many days. */
+/** Maximum number and age in days of logged decisions per endpoint. */
 export const LOGGED_MAX = 1_000;
 export const LOGGED_DAYS = 7;
 
-/** What there would be to do if every wish could be met. */
+/** Returns the changes without the limits of machines and quota. */
 export function wishedChanges({ demand, settings }: DecisionSample, scaler: Scaler = chosenScaler): WorkerChanges {
   return reconcileWorkers(demand, settings, scaler(scalerView(demand, settings), settings));
 }
 
-/** Whether the decision over this sample depends on machines and quota. */
+/** Returns whether the decision over this sample depends on machines and quota. */
 export function needsFleet(sample: DecisionSample, scaler: Scaler = chosenScaler): boolean {
-  const { add, wake, freeze, check } = wishedChanges(sample, scaler);
-  return add.length + wake.length + freeze.length > 0 || check !== undefined;
+  const { add, resume, freeze, check } = wishedChanges(sample, scaler);
+  return add.length + resume.length + freeze.length > 0 || check !== undefined;
 }
 
-/** Who else wants GPUs, and who would do without. */
+/** Endpoints that compete for GPUs, and workers that may be preempted. */
 export interface Competitors {
-  contest?: GpuContest | undefined;
-  giving?: GivingWay | undefined;
-  /** Of this sample. Empty: nobody gives way to it. */
+  contention?: GpuContention | undefined;
+  candidates?: PreemptionCandidates | undefined;
+  /** The endpoint of the sample. Empty if no worker is preempted for it. */
   endpointId?: string;
 }
 
-/** All machines, the account's quota and who competes for GPUs, cut down to what the decision over this sample can depend on. */
+/**
+ * Reduces all machines, the account's quota and the competitors to what the decision over this sample can depend on.
+ */
 export function fleetSample(
   sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler,
-  { contest, giving, endpointId = '' }: Competitors = {},
+  { contention, candidates, endpointId = '' }: Competitors = {},
 ): FleetSample {
   const { demand, settings } = sample;
-  const { add, wake } = wishedChanges(sample, scaler);
+  const { add, resume } = wishedChanges(sample, scaler);
   const request = requestOf(onMachines(machines, settings));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
   const room = machines.filter(({ id }) => own.has(id)).map(({ id, standbyMax, standbys }) => [id, Math.max(standbyMax - standbys.length, 0)] as const);
-  const wanted = Math.min(add.length + wake.length, PLACED_MAX);
-  const fair = contest && {
-    ...contest,
-    rivals: contest.rivals.map((rival) => ({ ...rival, request: onMachines(machines, rival.request) })).filter((rival) => rival.request.gpuCount > 0),
+  const wanted = Math.min(add.length + resume.length, PLACED_MAX);
+  const fair = contention && {
+    ...contention,
+    rivals: contention.rivals.map((rival) => ({ ...rival, request: onMachines(machines, rival.request) })).filter((rival) => rival.request.gpuCount > 0),
   };
-  const aside = setAside(machines, request, wanted, fair);
+  const aside = reserveForOthers(machines, request, wanted, fair);
   const { ownSinceMs, waiters } = fair?.large ?? { ownSinceMs: 0, waiters: [] };
-  const left = keepBack(aside.machines, request, { ...fair?.own ?? NOBODY, sinceMs: ownSinceMs }, waiters, fair?.others ?? []);
-  const asleep = standbysOn(machines, left.gpuUuids).filter((id) => wake.includes(id));
-  const kept = keptFor(left.machines, request)?.gpuUuids.length;
-  const asked = giving ? askedToGo(left.machines, request, wanted, giving) : [];
-  const leaving = givingWayTo(machines, endpointId);
+  const left = reserveForLarge(aside.machines, request, { ...fair?.own ?? NOBODY, sinceMs: ownSinceMs }, waiters, fair?.others ?? []);
+  const asleep = standbysOn(machines, left.gpuUuids).filter((id) => resume.includes(id));
+  const kept = reservableFor(left.machines, request)?.gpuUuids.length;
+  const asked = candidates ? workersToPreempt(left.machines, request, wanted, candidates) : [];
+  const leaving = preemptedFor(machines, endpointId);
   return {
     request, ...survey(left.machines, request, wanted), quota, standbyRoom: Object.fromEntries(room),
-    ...(fair && aside.places > 0 && { heldBack: heldBackText(fair) }), ...(left.places > 0 && { keptBack: keptBackText(left.gpuCount) }),
+    ...(fair && aside.slots > 0 && { heldBack: fairShareText(fair) }), ...(left.slots > 0 && { keptBack: reservationText(left.gpuCount) }),
     ...(asleep.length > 0 && { asleep }), ...(kept !== undefined && { kept }),
     ...(asked.length > 0 && { asked }), ...(leaving > 0 && { leaving }),
   };
 }
 
-/** Frozen workers that have some of these GPUs. */
+/** Returns standby workers on these GPUs. */
 function standbysOn(machines: readonly PlacementMachine[], gpuUuids: readonly string[]): string[] {
   if (gpuUuids.length === 0) return [];
   const all = machines.flatMap(({ standbys }) => standbys);
@@ -126,32 +128,32 @@ function standbysOn(machines: readonly PlacementMachine[], gpuUuids: readonly st
 }
 
 /**
- * What the one worker that is started beside others can depend on. `machines`: as the released version sees them. It asks nobody else to give way: that an
- * endpoint has more workers than it wants for a while is no reason for that.
+ * Returns the fleet for the one worker that is started beside others. `machines`: as seen by the released version. It
+ * preempts nobody: a temporary extra worker does not justify that.
  */
 export function checkFleetSample(
-  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, { contest }: Pick<Competitors, 'contest'> = {},
+  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, { contention }: Pick<Competitors, 'contention'> = {},
 ): FleetSample {
   const { fleet: _, checkFleet: __, settings, demand } = sample;
   const { rollout: ___, ...rest } = settings;
   const alone: DecisionSample = {
     demand: { ...demand, workers: [] }, settings: { ...rest, ...settings.checked, workersMin: 1, workersMax: 1, scalerType: 'REQUEST_COUNT' },
   };
-  return fleetSample(alone, machines, quota, () => ({ workers: 1, reason: '' }), { contest });
+  return fleetSample(alone, machines, quota, () => ({ workers: 1, reason: '' }), { contention });
 }
 
-/** Decides. */
+/** Makes the decision over a sample. */
 export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): Decision {
   const changes = wishedChanges(sample, scaler);
   const step = rolloutStep(sample.demand, sample.settings);
   const frozen = freezable(sample, changes.freeze);
-  const woken = wakeable(sample, changes);
-  const missing = Array.from({ length: changes.wake.length - woken.length }, () => ({ failures: 0 }));
+  const woken = resumable(sample, changes);
+  const missing = Array.from({ length: changes.resume.length - woken.length }, () => ({ failures: 0 }));
   const quota = quotaWithout(sample, changes.retire, woken);
-  // What is held is not started once more.
+  // A version on hold is not started again.
   const wanted = step?.state === 'HELD' ? [] : [...changes.add, ...missing];
-  const placed = inExchange(placeAll(sample.fleet, wanted, woken, quota), changes.needed + missing.length);
-  const checked = placedBeside(sample, changes, placed, quota);
+  const placed = withoutReplacements(placeAll(sample.fleet, wanted, woken, quota), changes.needed + missing.length);
+  const checked = placeChecked(sample, changes, placed, quota);
   const yielded = placed.yields ?? checked.yields;
   const each = (what: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE', ids: readonly string[]): WorkerAction[] => ids.map((workerId) => ({ do: what, workerId }));
   const { target, wished, reason } = changes;
@@ -172,28 +174,34 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
   };
 }
 
-/** The worker of the released version, where none of the scaled one was placed now: both were to get the same place. */
-function placedBeside(
+/**
+ * Places the worker of the released version. Skipped if a worker of the scaled version was placed now, as both could
+ * get the same slot.
+ */
+function placeChecked(
   sample: DecisionSample, { check }: WorkerChanges, placed: Placed, quota: QuotaState,
 ): { actions: WorkerAction[]; step: RolloutStep; yields?: string | undefined } {
   const rollout = sample.settings.rollout;
   if (!check || !rollout || !sample.checkFleet || placed.actions.some(({ do: what }) => what === 'ADD')) return { actions: [], step: {} };
   const beside = placeAll(sample.checkFleet, [check], [], quota);
   const adds = beside.actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, version: rollout.released }] : []));
-  // Where nothing asks for one, none that others keep frozen goes for it.
+  // A worker that no job needs evicts no standby worker.
   if (rollout.phase === 'REPLACE') return { actions: adds.filter(({ evicted }) => evicted.length === 0), step: { checked: true } };
   const { yields } = beside;
   return { actions: adds, step: adds.length === 0 && yields !== undefined ? { roomMade: true } : {}, yields: adds.length === 0 ? yields : undefined };
 }
 
-/** Whether a decision says anything that the one before did not. What each machine says may change at every look, and is no news. */
-export function isNews(decision: Decision, before: DecisionSummary | undefined): boolean {
+/**
+ * Returns whether a decision differs from the previous one. The refusals of single machines change often and do not
+ * count.
+ */
+export function isNewDecision(decision: Decision, before: DecisionSummary | undefined): boolean {
   if (decision.actions.length > 0 || decision.rollout !== undefined || before === undefined) return true;
   return decision.target !== before.target || decision.throttled !== before.throttled || !sameCause(decision.reason, before.reason)
     || decision.refusal !== before.refusal;
 }
 
-/** Whether two reasons are the same but for the numbers that they end with, in parentheses. */
+/** Returns whether two reasons are equal, apart from the numbers in parentheses at their end. */
 export function sameCause(a: string, b: string): boolean {
   return causeOf(a) === causeOf(b);
 }
@@ -202,7 +210,7 @@ function causeOf(reason: string): string {
   return reason.replace(/ \(\d[^()]*\)/, '');
 }
 
-/** Idle workers that their machines have room for when frozen, the last busy first. */
+/** Returns the idle workers that their machines can put on standby, most recently busy first. */
 function freezable({ demand, fleet }: DecisionSample, ids: readonly string[]): string[] {
   const room = new Map(Object.entries(fleet?.standbyRoom ?? {}));
   const idle = demand.workers.filter(({ id }) => ids.includes(id)).sort((a, b) => a.idleMs - b.idleMs || (a.id < b.id ? -1 : 1));
@@ -214,12 +222,12 @@ function freezable({ demand, fleet }: DecisionSample, ids: readonly string[]): s
 }
 
 /**
- * Frozen workers to wake, as many as the quota has room for, and none whose GPUs are kept for others. Instead of the rest new ones are to be placed,
- * which says what refuses them.
+ * Returns the standby workers to resume, within the quota, without those whose GPUs are reserved for others. New
+ * workers are placed instead of the rest, which gives the reason if that fails.
  */
-function wakeable(sample: DecisionSample, { wake, retire }: WorkerChanges): string[] {
+function resumable(sample: DecisionSample, { resume, retire }: WorkerChanges): string[] {
   let quota = quotaWithout(sample, retire, []);
-  return wake.filter((id) => {
+  return resume.filter((id) => {
     const gpus = gpusOf(sample, id);
     if (sample.fleet?.asleep?.includes(id) || workerOverQuota(quota, gpus) !== undefined) return false;
     quota = quotaAfter(quota, { workers: 1, gpus });
@@ -227,7 +235,7 @@ function wakeable(sample: DecisionSample, { wake, retire }: WorkerChanges): stri
   });
 }
 
-/** The account's quota when some of its workers, which crashed and have no GPUs any more, are given up and others woken. */
+/** Returns the account's quota after crashed workers without GPUs were retired and standby workers resumed. */
 function quotaWithout(sample: DecisionSample, retired: readonly string[], woken: readonly string[]): QuotaState {
   const quota = sample.fleet?.quota ?? { quota: { workers: null, gpus: null }, use: { workers: 0, gpus: 0 } };
   const counting = retired.filter((id) => sample.demand.workers.some((worker) => worker.id === id && worker.desired !== 'FREEZE'));
@@ -239,7 +247,10 @@ function gpusOf({ demand }: DecisionSample, workerId: string): number {
   return demand.workers.find(({ id }) => id === workerId)?.gpus ?? 0;
 }
 
-/** Without whatever else an endpoint has: what a log keeps is what a decision depends on. */
+/**
+ * Returns the requirements without other members of the endpoint, so that the log only contains what a decision depends
+ * on.
+ */
 export function requestOf({ imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds }: PlacementRequest): PlacementRequest {
   return { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds };
 }

@@ -1,9 +1,9 @@
 /**
- * A model of one queue-based endpoint: jobs come, wait for a slot, run; a scaler looks once a second and when a first job comes; workers take their
- * time to start. The scaler and what follows from it are the real ones; machines, failures and the network are not in it. Pure, and in steps, because
- * hours of a busy endpoint take a while.
+ * A model of one queue-based endpoint: jobs arrive, wait for a slot and run; a scaler evaluates once a second and when
+ * a first job arrives; workers need time to start. The scaler and the resulting changes are the real code. Machines,
+ * failures and the network are not modelled. Pure. Runs in steps, as hours of a busy endpoint take a while.
  */
-import { chosenScaler } from './chosen-scaler.ts';
+import { chosenScaler } from './scale-target.ts';
 import type { DomainError } from './errors.ts';
 import { invalid } from './fields.ts';
 import type { Scaler, ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
@@ -18,20 +18,20 @@ export interface ModelJob {
   executionMs: number;
 }
 
-/** What is modelled. */
+/** Input of the model. */
 export interface ModelOptions {
-  /** In the order in which they come. */
+  /** In order of arrival. */
   jobs: readonly ModelJob[];
   settingsAt(ms: number): ScaleSettings;
   /** Jobs that a worker holds at once. */
   slots: number;
-  /** How long the n-th start takes. */
+  /** Returns the start time of the n-th worker, in milliseconds. */
   startMs(n: number): number;
-  /** How long waking a frozen worker takes. */
-  wakeMs: number;
-  /** Most workers that find a place. */
+  /** Milliseconds to resume a standby worker. */
+  resumeMs: number;
+  /** Maximum number of workers that can be placed. */
   placesMax: number;
-  /** No worker is there before, and what is there at the end is cut off there. */
+  /** Period of the model. It begins without workers; what is unfinished at the end is cut off. */
   fromMs: number;
   untilMs: number;
   /** Default: the one of the settings. */
@@ -39,23 +39,23 @@ export interface ModelOptions {
 }
 
 /**
- * Looks at one worker that a model may take, each some tenths of a microsecond: 40 workers over twelve hours with 50,000 jobs take six million. Workers without
- * number would take core's processor for minutes.
+ * Maximum number of worker evaluations, some tenths of a microsecond each. 40 workers over 12 hours with 50,000 jobs
+ * take 6 million. Without a limit, many workers would occupy core's CPU for minutes.
  */
-const LOOKS_MAX = 20_000_000;
+const STEPS_MAX = 20_000_000;
 
-/** What came of it. */
+/** Output of the model. */
 export interface ModelResult {
-  /** Of each job, in order; of one that never ran until the end. */
+  /** Wait of each job in order, in milliseconds. Jobs that never ran wait until the end. */
   waitsMs: number[];
-  /** Times in which a worker held its GPUs. */
+  /** Periods in which a worker held its GPUs. */
   spans: { fromMs: number; untilMs: number }[];
-  /** Workers that were started, frozen ones that were woken not among them. */
+  /** Number of started workers, without resumed ones. */
   starts: number;
 }
 
 const TICK_MS = 1_000;
-/** Waiting jobs are counted no further; the stores count as far. */
+/** Maximum number of waiting jobs that is counted, as in the stores. */
 const QUEUED_MAX = 10_000;
 
 interface ModelWorker {
@@ -64,16 +64,19 @@ interface ModelWorker {
   sinceMs: number;
   desiredAtMs: number;
   readyMs: number;
-  /** When each job that it holds ends, and the index of its execution. */
+  /** End and run time of each job that it holds. */
   held: { endMs: number; executionMs: number }[];
   idleSinceMs: number;
 }
 
-/** Runs the model. Stops at every `yield`, about every tick, to be asked whether it may go on. INVALID_REQUEST: too many workers for so long. */
+/**
+ * Runs the model. Yields about once per tick, so that the caller can pause or stop it. Throws INVALID_REQUEST if there
+ * are too many workers for the period.
+ */
 export function* runModel(options: ModelOptions): Generator<undefined, ModelResult, undefined> {
   const model = new Model(options);
   for (let looks = 0; model.step(); looks += model.workers) {
-    if (looks > LOOKS_MAX) throw tooMuch(options, model.workers);
+    if (looks > STEPS_MAX) throw tooMuch(options, model.workers);
     yield;
   }
   return model.result();
@@ -106,14 +109,14 @@ class Model {
     this.#spanEndMs = options.fromMs + TRAFFIC_SPAN_MS;
   }
 
-  /** Goes to the next moment at which something happens. False: it was the last. */
+  /** Advances to the next event. Returns `false` at the end. */
   step(): boolean {
     const { jobs, untilMs } = this.#options;
     const idle = this.#workers.length === 0 && this.#begun === this.#arrived && this.#minimum() === 0;
     let next = Math.min(jobs[this.#arrived]?.atMs ?? Infinity, idle ? Infinity : this.#tickMs);
     for (const worker of this.#workers) next = Math.min(next, eventOf(worker, this.#now));
     if (next >= untilMs) return false;
-    // A tick that nobody needed was left out.
+    // Skips ticks that nobody needed.
     if (next > this.#tickMs) this.#tickMs = next;
     this.#now = next;
     this.#measure();
@@ -128,7 +131,7 @@ class Model {
     return true;
   }
 
-  /** How many there are now. */
+  /** Number of present workers. */
   get workers(): number {
     return this.#workers.length;
   }
@@ -144,7 +147,7 @@ class Model {
     return this.#options.settingsAt(this.#now).workersMin;
   }
 
-  /** Closes the spans of traffic that have ended. */
+  /** Closes spans of traffic that have ended. */
   #measure(): void {
     while (this.#now >= this.#spanEndMs) {
       const { arrived, executed } = this.#span;
@@ -171,7 +174,7 @@ class Model {
     this.#workers = this.#workers.filter((worker) => !ended.has(worker));
   }
 
-  /** True: a job came and there was no worker, so that the scaler looks at once. */
+  /** Returns whether a job arrived while there was no worker. The scaler then evaluates at once. */
   #arrive(): boolean {
     const before = this.#arrived;
     while ((this.#options.jobs[this.#arrived]?.atMs ?? Infinity) <= this.#now) this.#arrived += 1;
@@ -179,7 +182,7 @@ class Model {
     return this.#arrived > before && !this.#workers.some(({ desired }) => desired === 'RUN');
   }
 
-  /** Gives waiting jobs to free slots, in order. */
+  /** Assigns waiting jobs to free slots, in order. */
   #begin(): void {
     for (const worker of this.#workers) {
       while (this.#begun < this.#arrived && worker.desired === 'RUN' && worker.readyMs <= this.#now && worker.held.length < this.#options.slots) {
@@ -222,9 +225,9 @@ class Model {
     };
   }
 
-  #apply({ add, wake, freeze, drain }: WorkerChanges): void {
-    const byId = new Map([...wake, ...freeze, ...drain].length === 0 ? [] : this.#workers.map((worker) => [worker.id, worker]));
-    for (const id of wake) this.#become(byId.get(id)!, 'RUN');
+  #apply({ add, resume, freeze, drain }: WorkerChanges): void {
+    const byId = new Map([...resume, ...freeze, ...drain].length === 0 ? [] : this.#workers.map((worker) => [worker.id, worker]));
+    for (const id of resume) this.#become(byId.get(id)!, 'RUN');
     for (const id of freeze) this.#become(byId.get(id)!, 'FREEZE');
     for (const id of drain) this.#become(byId.get(id)!, 'DRAIN');
     const present = this.#workers.filter(({ desired }) => desired !== 'FREEZE').length;
@@ -245,20 +248,20 @@ class Model {
     if (desired === 'FREEZE') this.#release(worker, this.#now);
     if (desired === 'RUN') {
       worker.sinceMs = this.#now;
-      worker.readyMs = this.#now + this.#options.wakeMs;
+      worker.readyMs = this.#now + this.#options.resumeMs;
     }
     worker.desired = desired;
     worker.desiredAtMs = this.#now;
   }
 
-  /** Its GPUs are free from now on. */
+  /** Frees the worker's GPUs. */
   #release(worker: ModelWorker, atMs: number): void {
     if (atMs > worker.sinceMs) this.#spans.push({ fromMs: worker.sinceMs, untilMs: atMs });
     worker.sinceMs = Infinity;
   }
 }
 
-/** When something happens at a worker next. */
+/** Returns the time of a worker's next event, in milliseconds. */
 function eventOf({ desired, readyMs, held }: ModelWorker, nowMs: number): number {
   return Math.min(desired === 'RUN' && readyMs > nowMs ? readyMs : Infinity, ...held.map(({ endMs }) => endMs));
 }

@@ -1,38 +1,52 @@
-/** From a scaler's wish to the number of workers there should be, and what cut or raised it: a limit is never silent. Pure. */
-import { isIdle } from './scaler.ts';
-import type { ScaleRecommendation, ScaleSettings, WorkerSample } from './scaler.ts';
+/** Computes the target number of workers from a scaler's recommendation, with each limit that changed it. Pure. */
+import { inWordsOf, isIdle, queueDelayScaler, requestCountScaler } from './scaler.ts';
+import type { ScaleRecommendation, Scaler, ScaleSettings, WorkerSample } from './scaler.ts';
+import { sloScaler } from './slo-scaler.ts';
 
 /**
- * What keeps an endpoint from the workers that it wishes for: its own workersMax, its account's quota, no place, the
- * shares of other accounts where GPUs are short, GPUs kept for larger workers, workers of low priority that gave way, or the next turn's share; and
- * what keeps jobs out: the length of its queue, its account's quota of queued jobs, or the rate limits and the quota of requests.
+ * Limits of an endpoint. On workers: its workersMax, its account's quota, no free slot, fair shares of other accounts,
+ * GPUs reserved for larger workers, preemption of low-priority workers, or the maximum per reconcile. On jobs: the
+ * length of its queue, its account's quota of queued jobs, or the rate limits and quota of requests.
  */
 export type ScaleLimitName = 'WORKERS_MAX' | 'QUOTA' | 'NO_PLACE' | 'FAIR_SHARE' | 'KEPT_GPUS' | 'GAVE_WAY' | 'AT_ONCE' | 'QUEUE_LENGTH' | 'QUEUED_JOBS'
   | 'REQUEST_RATE' | 'REQUESTS_AT_ONCE' | 'REQUEST_QUOTA';
 
-/** One limit that binds. */
+/** A binding limit. */
 export interface ScaleLimit {
   limit: ScaleLimitName;
-  /** Workers that there would be without it and are not. */
+  /** Number of workers that the limit cuts. */
   cut: number;
-  /** For its owner. */
+  /** For the owner. */
   text: string;
 }
 
-/** Number of workers, and why. */
+/** Target number of workers, and why. */
 export interface ScaleTarget {
-  /** Workers that there should be now. */
+  /** Number of workers that there should be now. */
   target: number;
-  /** Workers that demand, use and workersMin ask for, before workersMax. */
+  /** Number of workers that demand, use and workersMin ask for, before workersMax. */
   wished: number;
-  /** Why this target, for a person; the same words as long as the cause is the same. */
+  /** Reason of the target, for people. The words are the same as long as the cause is. */
   reason: string;
   limits: readonly ScaleLimit[];
 }
 
+const SCALERS: Readonly<Record<ScaleSettings['scalerType'], Scaler>> = {
+  QUEUE_DELAY: queueDelayScaler, REQUEST_COUNT: requestCountScaler, SLO: sloScaler,
+};
+
+/** Runs the scaler of the endpoint's settings. */
+export const chosenScaler: Scaler = (sample, settings) => {
+  const { workers, reason } = SCALERS[settings.scalerType](sample, settings);
+  return { workers, reason: inWordsOf(settings, reason) };
+};
+
 const IN_USE_TEXT = 'workers are busy, starting or not idle for long';
 
-/** The recommendation, never fewer than are busy, starting or not idle long enough, within workersMin and workersMax. */
+/**
+ * Returns the target: the recommendation, but never fewer workers than are busy, starting or recently idle, within
+ * workersMin and workersMax.
+ */
 export function targetOf(current: readonly WorkerSample[], settings: ScaleSettings, { workers, reason }: ScaleRecommendation): ScaleTarget {
   const { workersMin, workersMax } = settings;
   const inUse = current.filter((worker) => worker.state !== 'UNHEALTHY' && !isIdle(worker, settings)).length;

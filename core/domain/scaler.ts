@@ -1,102 +1,106 @@
-/** How many workers an endpoint should have. Pure: a sample and settings in, a number and its reason out. */
+/**
+ * Scalers compute how many workers an endpoint should have. Pure: a sample and settings go in, a number and its reason
+ * come out.
+ */
 import type { RolloutSettings } from './rollout-settings.ts';
 import type { TrafficSample } from './traffic.ts';
 
-/** One worker as a scaler sees it. */
+/** A worker as a scaler sees it. */
 export interface WorkerSample {
   id: string;
   machineId: string;
   desired: 'RUN' | 'FREEZE' | 'DRAIN';
   state: 'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY';
-  /** GPUs that it has. */
+  /** Number of its GPUs. */
   gpus: number;
-  /** Its machine has a session: what is wanted of the worker reaches it now. */
+  /** Its machine has a session, so changes reach it now. */
   reachable: boolean;
-  /** Endpoint version it was started from. */
+  /** Endpoint version of the worker. */
   version: number;
-  /** Attempts it holds. */
+  /** Number of attempts it holds. */
   held: number;
-  /** All that it holds, and it holds some, are of low priority. Absent: no, or not known. */
+  /** It holds attempts, all of low priority. Absent if not, or if unknown. */
   lowOnly?: true;
   /** Milliseconds since it last held an attempt or became ready. */
   idleMs: number;
-  /** Milliseconds since `desired` became what it is: since it was asked for, woken or frozen. */
+  /** Milliseconds since its desired state changed: created, resumed or put on standby. */
   ageMs: number;
-  /** Crashes of its place in a row. */
+  /** Number of consecutive crashes. */
   failures: number;
-  /** It takes requests of a load-balancing endpoint. Absent: it does not, or not now. */
+  /** It takes requests of a load-balancing endpoint. Absent if not, or not now. */
   takesRequests?: true;
-  /** It gets no jobs until one that was stopped has ended. Absent: it gets jobs. */
+  /** It gets no jobs until a stopped one has ended. Absent if it gets jobs. */
   blocked?: true;
-  /** An UNHEALTHY worker's back-off has passed. */
+  /** The restart back-off of an UNHEALTHY worker is over. */
   retryDue: boolean;
-  /** Milliseconds until it has. Absent: it has, or there is none. */
+  /** Milliseconds until the back-off is over. Absent if it is over, or if there is none. */
   retryMs?: number;
-  /** It has held something and got rid of it. Absent: no, or nobody asks. */
+  /** It has finished at least one job. Absent if not, or if not needed. */
   served?: true;
-  /** Milliseconds since it could take its first job. Absent: not yet, or nobody asks. */
+  /** Milliseconds since it became ready for the first time. Absent if not yet, or if not needed. */
   readyMs?: number;
 }
 
-/** What a scaler may see of an endpoint. Jobs with lowPriority are left out of both counts. */
+/** What a scaler knows of an endpoint. Jobs with lowPriority are not counted. */
 export interface ScaleSample {
-  /** Jobs that wait, counted no further than a scaler can use. */
+  /** Number of waiting jobs, counted no further than a scaler needs. */
   queued: number;
-  /** How long the first of them has waited, in milliseconds; 0 without one. */
+  /** Wait of the first of them in milliseconds, 0 without one. */
   oldestWaitMs: number;
-  /** Jobs that run. */
+  /** Number of running jobs. */
   running: number;
-  /** What went on lately; for the SLO scaler alone. */
+  /** Recent traffic, for the SLO scaler only. */
   traffic?: TrafficSample;
-  /** Workers that have not ended. */
+  /** Living workers. */
   workers: readonly WorkerSample[];
 }
 
-/** What the owner chose. */
+/** Scaling settings of the owner. */
 export interface ScaleSettings {
   workersMin: number;
   workersMax: number;
   idleTimeoutSeconds: number;
   scalerType: 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
-  /** Seconds of QUEUE_DELAY and SLO, of QUEUE_DELAY with a fraction; jobs of REQUEST_COUNT. */
+  /** Seconds for QUEUE_DELAY (may have a fraction) and SLO; jobs per worker for REQUEST_COUNT. */
   scalerValue: number;
-  /** Idle workers are frozen instead of stopped. */
+  /** Idle workers go on standby instead of stopping. */
   flashBoot: boolean;
-  /** The version that is scaled: workers of another are replaced. */
+  /** The scaled version. Workers of other versions are replaced. */
   version: number;
-  /** Load balancing: requests stand where jobs do. Absent: jobs. */
+  /** Load balancing: requests take the role of jobs. Absent for jobs. */
   requests?: true;
-  /** A release that is not complete. Absent: there is none, and workers of other versions go at once. */
+  /** A rollout in progress. Absent if there is none: workers of other versions stop at once. */
   rollout?: RolloutSettings;
 }
 
-/** What a scaler recommends, before workersMin, workersMax and idle time are looked at. */
+/** A scaler's recommendation, before workersMin, workersMax and idle times apply. */
 export interface ScaleRecommendation {
   workers: number;
-  /** Why, for a person. */
+  /** Reason, for people. */
   reason: string;
 }
 
-/** Decides from demand alone. */
+/** Recommends a number of workers from demand alone. */
 export type Scaler = (sample: ScaleSample, settings: ScaleSettings) => ScaleRecommendation;
 
-/** Workers that count: those to run, initializing and crashed ones included. Frozen ones do not. */
+/** Returns workers that should run, including starting and crashed ones. Standby workers do not count. */
 export function runningWorkers(sample: ScaleSample): WorkerSample[] {
   return sample.workers.filter((worker) => worker.desired === 'RUN');
 }
 
-/** A sentence about jobs, or about requests where these stand in their place. */
+/** Replaces "job" by "request" in a text if the endpoint serves requests. */
 export function inWordsOf({ requests }: Pick<ScaleSettings, 'requests'>, sentence: string): string {
   return requests ? sentence.replace(/\bjob(s?)\b/g, 'request$1') : sentence;
 }
 
-/** It could go: it can take work, holds none and has not for idleTimeout. */
+/** Returns whether a worker may stop: it is ready, holds nothing and has been idle for idleTimeout. */
 export function isIdle(worker: WorkerSample, settings: ScaleSettings): boolean {
   return worker.state === 'READY' && worker.held === 0 && worker.idleMs >= settings.idleTimeoutSeconds * 1_000;
 }
 
 /**
- * From zero the first job starts one worker; then one more each scalerValue seconds while the oldest has waited longer (docs/reference/management.md#scaling).
+ * QUEUE_DELAY: the first job starts one worker. Then one more is added each scalerValue seconds while the oldest job
+ * has waited longer (docs/reference/management.md#scaling).
  */
 export const queueDelayScaler: Scaler = (sample, settings) => {
   const present = runningWorkers(sample).filter((worker) => worker.version === settings.version);
@@ -110,12 +114,15 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
   return { workers: present.length + 1, reason: `a job has waited longer than ${settings.scalerValue} s` };
 };
 
-/** ceil((queued + running) / scalerValue) (docs/reference/management.md#scaling). For load-balancing endpoints requests stand where jobs do. */
+/**
+ * REQUEST_COUNT: ceil((queued + running) / scalerValue) (docs/reference/management.md#scaling). For load-balancing
+ * endpoints requests take the role of jobs.
+ */
 export const requestCountScaler: Scaler = (sample, settings) => {
   const jobs = sample.queued + sample.running;
   const workers = Math.ceil(jobs / settings.scalerValue);
   const present = runningWorkers(sample);
-  // What waits beside it would wait beside others too.
+  // A request that waits beside a free worker would wait beside further workers too.
   if (workers > present.length && present.some(({ takesRequests, held }) => takesRequests && held === 0)) {
     return { workers: present.length, reason: 'a ready worker has no request yet' };
   }

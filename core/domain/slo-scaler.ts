@@ -1,82 +1,88 @@
 /**
- * The SLO scaler: as few workers as let 95 of 100 jobs wait no longer than scalerValue seconds, from what was measured of this endpoint: how many jobs
- * come, how long they run, how long a start takes, and that on the GPUs that the next worker would get where starts on several types are known. Two questions,
- * the larger answer counts: how many workers start what waits in time, and how many stay because of the jobs that will come. Pure; the same sample gives
- * the same answer.
+ * The SLO scaler: the fewest workers with which 95 of 100 jobs wait at most scalerValue seconds. It uses measurements
+ * of the endpoint: arrival rate, run times, and start times, the latter per type of GPU if several types are known. It
+ * takes the larger of two numbers: the workers needed to start waiting jobs in time, and the workers to retain for jobs
+ * that will arrive. Pure.
  */
 import { typeOfNext } from './gpu-starts.ts';
 import type { Scaler, ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 import { TRAFFIC_WINDOWS_MS, mostOf } from './traffic.ts';
 import type { TrafficSample } from './traffic.ts';
 
-/** Share of the jobs that the target holds for. */
+/** Share of jobs that must meet the target. */
 const SHARE = 0.95;
-/** What counted until the first was measured, in milliseconds, before samples said so themselves: such samples give the decision that they gave. */
+/**
+ * Times assumed before the first measurement, in milliseconds, for samples that do not contain assumptions themselves.
+ * Kept so that old samples give the same decision.
+ */
 const ASSUMED_EXECUTION_MS = 5_000;
 const ASSUMED_START_MS = 10_000;
-/** A frozen worker wakes within this many milliseconds. */
-const WAKE_MS = 500;
-/** A start that takes longer than expected is expected to take this share of the usual time more. */
+/** Milliseconds to resume a standby worker. */
+const RESUME_MS = 500;
+/** An overdue start is expected to take this share of its usual time more. */
 const LATE_SHARE = 0.25;
-/** One worker stays for jobs that come at least this often, 3 in ten minutes, when a start alone would miss the target. */
-const KEPT_PER_SECOND_MIN = 3 / 600;
-/** Once they seem to have stopped it stays for so many times the usual pause between two: jobs that come at random pause longer one time in fifty. */
-const KEPT_PAUSES = 4;
-/** But no longer than this, in milliseconds. */
-const KEPT_IDLE_MS_MAX = 600_000;
+/** Arrivals per second from which one worker is retained if a start would miss the target: 3 in ten minutes. */
+const RETAIN_PER_SECOND_MIN = 3 / 600;
+/**
+ * After arrivals seem to have stopped, it is retained for this many times the usual pause. Random arrivals exceed that
+ * one time in fifty.
+ */
+const RETAINED_PAUSES = 4;
+/** Maximum of that time, in milliseconds. */
+const RETAINED_IDLE_MS_MAX = 600_000;
 
-/** From 3 jobs in a minute on the last minute tells how many come, and also that no more do. */
+/** Arrivals per second from which the last minute alone gives the rate: 3 in a minute. */
 const TOLD_PER_SECOND_MIN = 3 / 60;
 
-/** Workers that are wished for at the most, far more than any endpoint may have. */
+/** Maximum number of workers to wish for, far above any allowed value. */
 const WISHED_MAX = 1_000_000;
-/** Slots at work up to which the fewest are counted out. */
+/** Load in slots up to which the number of slots is computed exactly. */
 const EXACT_LOAD_MAX = 10_000;
 
 const NOW_SECONDS = TRAFFIC_WINDOWS_MS.now / 1_000;
 
-/** Starts as they were measured, in milliseconds. */
+/** Measured start times, in milliseconds. */
 interface Starts {
-  /** The type of GPU that they were on; empty: any. */
+  /** Type of GPU. Empty for any. */
   gpu: string;
-  /** What nine of ten do not exceed: it is too late for whoever would have to wait for one. */
+  /** 90th percentile: a start may be this late for a job that waits for it. */
   mostMs: number;
-  /** Each of them, the shortest first: of one that is begun now each is as likely. */
+  /** All of them, sorted ascending. A new start takes each with the same probability. */
   allMs: readonly number[];
 }
 
 /** A type of GPU. */
 interface TypeFacts {
   starts: Starts;
-  /** Workers that would find a place, those that are there, and the ids of these. */
+  /** Free slots, number of workers on it, and their ids. */
   free: number;
   present: number;
   workers: ReadonlySet<string>;
 }
 
-/** What is reckoned with; times in milliseconds. */
+/** Inputs of the computation. Times in milliseconds. */
 interface Facts {
   targetMs: number;
   executionMs: number;
-  /** On any GPU. */
+  /** On any type of GPU. */
   starts: Starts;
-  /** In the order in which placement takes them. Empty: starts were not seen on several. */
+  /** In the order of placement. Empty unless starts on several types are known. */
   types: readonly TypeFacts[];
   slots: number;
-  /** Jobs that come in a millisecond. */
+  /** Arrivals per millisecond. */
   rate: number;
   /** The same over the last hour. */
   hourRate: number;
   measured: boolean;
 }
 
-/** See above. Its reason ends with the numbers in parentheses; those are no news when they change. */
+/** The SLO scaler. Its reason ends with numbers in parentheses, which do not make a decision new. */
 export const sloScaler: Scaler = (sample, settings) => {
   const present = sample.workers.filter((worker) => worker.desired === 'RUN' && worker.version === settings.version);
   const facts = factsOf(sample, settings, present);
   const busy = present.filter((worker) => worker.held > 0).length;
-  const missing = missingFor(sample, settings, present, facts);
-  const kept = keptFor(facts, present, settings);
+  const missing = missingWorkers(sample, settings, present, facts);
+  const kept = retainedFor(facts, present, settings);
   const numbers = numbersText(sample, facts);
   const target = `${settings.scalerValue} s`;
   if (present.length === 0 && sample.queued > 0) {
@@ -106,19 +112,21 @@ function factsOf({ traffic }: ScaleSample, { scalerValue }: ScaleSettings, prese
   };
 }
 
-/** Starts of the n-th worker more, from 0. */
+/** Returns the start times of the n-th further worker, from 0. */
 function nextStarts({ types, starts }: Facts, n: number): Starts {
   return typeOfNext(types, n, ({ free }) => free)?.starts ?? starts;
 }
 
-/** Starts of a worker that comes beside so many, when those that are there now have gone as far as they may: they leave the better places. */
+/**
+ * Returns the start times of a worker beside this many, if the present workers had stopped and freed the better slots.
+ */
 function startsBeside({ types, starts }: Facts, workers: number): Starts {
   return typeOfNext(types, workers, ({ free, present }) => free + present)?.starts ?? starts;
 }
 
 /**
- * Jobs that come in a second: as in the last minute, unless the last 20 s are beyond what chance makes of that (twice the deviation of so many
- * independent arrivals); and where a minute is too short to tell, as in the last ten.
+ * Returns arrivals per second: the rate of the last minute, limited to what the last 20 s allow (two standard
+ * deviations of independent arrivals). If a minute has too few arrivals, the rate of the last ten.
  */
 function rateOf(traffic: TrafficSample | undefined): number {
   const { arrivalsPerSecondNow = 0, arrivalsPerSecond = 0, arrivalsPerSecondLong = 0 } = traffic ?? {};
@@ -129,8 +137,11 @@ function rateOf(traffic: TrafficSample | undefined): number {
   return Math.min(Math.max(arrivalsPerSecond, least), most);
 }
 
-/** Workers more, so that what waits is started in time: by the target, or, where most new workers could not make that, soon after they are there. */
-function missingFor({ queued, oldestWaitMs, workers }: ScaleSample, settings: ScaleSettings, present: readonly WorkerSample[], facts: Facts): number {
+/**
+ * Returns the number of further workers that start waiting jobs within the target or, if most new workers could not
+ * meet it, soon after their start.
+ */
+function missingWorkers({ queued, oldestWaitMs, workers }: ScaleSample, settings: ScaleSettings, present: readonly WorkerSample[], facts: Facts): number {
   if (queued === 0) return 0;
   const { targetMs, executionMs, slots, rate } = facts;
   const leftMs = targetMs - oldestWaitMs;
@@ -138,12 +149,12 @@ function missingFor({ queued, oldestWaitMs, workers }: ScaleSample, settings: Sc
   const usualMs = allMs[Math.floor(allMs.length / 2)]!;
   const horizonMs = leftMs > usualMs ? leftMs : usualMs + Math.max(executionMs, targetMs / 2);
   const asleep = workers.filter(({ desired, state, reachable }) => desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable).length;
-  const begun = present.reduce((sum, worker) => sum + beginsBy(horizonMs, worker, facts), 0);
-  // Those that come later must be started later; those whose time ends before the horizon are to be started too.
+  const begun = present.reduce((sum, worker) => sum + startedBy(horizonMs, worker, facts), 0);
+  // Arrivals within the horizon are included if their target ends before it.
   const wanted = Math.max(Math.ceil(queued * SHARE), 1) + rate * Math.max(horizonMs - targetMs, 0);
-  const woken = beginsOf(horizonMs, WAKE_MS, executionMs) * slots;
+  const woken = startedPerSlot(horizonMs, RESUME_MS, executionMs) * slots;
   const known = new Map<Starts, number>();
-  const started = (starts: Starts): number => known.get(starts) ?? known.set(starts, beginsOfStart(horizonMs, 0, starts, facts)).get(starts)!;
+  const started = (starts: Starts): number => known.get(starts) ?? known.set(starts, startedByNewWorker(horizonMs, 0, starts, facts)).get(starts)!;
   let lacking = wanted - begun;
   let more = 0;
   const most = Math.max(settings.workersMax - present.length, 0) + 1;
@@ -154,52 +165,60 @@ function missingFor({ queued, oldestWaitMs, workers }: ScaleSample, settings: Sc
   return more;
 }
 
-/** Executions that a worker begins until then. */
-function beginsBy(untilMs: number, { id, state, held, ageMs }: WorkerSample, facts: Facts): number {
+/** Returns the number of executions that a worker begins until then. */
+function startedBy(untilMs: number, { id, state, held, ageMs }: WorkerSample, facts: Facts): number {
   const { executionMs, slots, types } = facts;
   if (state !== 'READY') {
     const { starts } = types.find(({ workers }) => workers.has(id)) ?? facts;
-    return beginsOfStart(untilMs, state === 'INITIALIZING' ? ageMs : 0, starts, facts);
+    return startedByNewWorker(untilMs, state === 'INITIALIZING' ? ageMs : 0, starts, facts);
   }
   const busy = Math.min(held, slots);
-  return beginsOf(untilMs, 0, executionMs) * (slots - busy) + beginsOf(untilMs, executionMs / 2, executionMs) * busy;
+  return startedPerSlot(untilMs, 0, executionMs) * (slots - busy) + startedPerSlot(untilMs, executionMs / 2, executionMs) * busy;
 }
 
-/** The same of one that has been starting for so long: as long as those of the starts that took longer, on average. */
-function beginsOfStart(untilMs: number, ageMs: number, { allMs, mostMs }: Starts, { executionMs, slots }: Facts): number {
+/**
+ * Returns the same for a worker that has been starting for `ageMs`: the average over recorded starts that took longer.
+ */
+function startedByNewWorker(untilMs: number, ageMs: number, { allMs, mostMs }: Starts, { executionMs, slots }: Facts): number {
   const longer = allMs.filter((ms) => ms > ageMs);
   const left = longer.length > 0 ? longer.map((ms) => Math.max(ms - ageMs, ms * LATE_SHARE)) : [mostMs * LATE_SHARE];
-  return (left.reduce((sum, ms) => sum + beginsOf(untilMs, ms, executionMs), 0) / left.length) * slots;
+  return (left.reduce((sum, ms) => sum + startedPerSlot(untilMs, ms, executionMs), 0) / left.length) * slots;
 }
 
-/** Executions that a slot begins until then when it is free at `freeMs`, on average: the first one, and one after each that ends. */
-function beginsOf(untilMs: number, freeMs: number, executionMs: number): number {
+/**
+ * Returns the expected number of executions that a slot begins until then, if it is free at `freeMs`: one, and one more
+ * after each.
+ */
+function startedPerSlot(untilMs: number, freeMs: number, executionMs: number): number {
   return untilMs < freeMs ? 0 : 1 + (untilMs - freeMs) / executionMs;
 }
 
-/** Workers that stay for jobs that will come: as many as let them wait no longer than the target without a start in between. */
-function keptFor(facts: Facts, present: readonly WorkerSample[], { workersMax }: ScaleSettings): number {
+/** Returns the number of workers to retain for future jobs, so that they meet the target without a start in between. */
+function retainedFor(facts: Facts, present: readonly WorkerSample[], { workersMax }: ScaleSettings): number {
   const { rate, hourRate, executionMs, targetMs, slots } = facts;
   const load = rate * executionMs;
   const startMs = startsBeside(facts, Math.floor(load / slots)).mostMs;
-  // A job that finds no worker waits for a start, and that is soon enough: none is started before, and only those that are always at work stay.
+  // If a start meets the target, no worker is retained in advance, only those that are always busy.
   if (startMs <= targetMs) return Math.min(Math.floor(load / slots), present.length);
-  if (rate * 1_000 < KEPT_PER_SECOND_MIN) return isPause(hourRate, present) ? 1 : 0;
-  // Jobs of days may come by the thousand: counting up to what nobody may have would keep core from all else.
+  if (rate * 1_000 < RETAIN_PER_SECOND_MIN) return isPause(hourRate, present) ? 1 : 0;
+  // Long jobs may arrive by the thousand. Computing beyond what is allowed would block core.
   if (load >= workersMax * slots) return Math.min(Math.floor(load / slots) + 1, WISHED_MAX);
   return Math.ceil(slotsFor(load, targetMs / executionMs) / slots);
 }
 
-/** None came for a while, and that is no longer than jobs of this endpoint pause now and then: its last worker need not go. */
+/** Returns whether arrivals pause no longer than usual, so that the last worker should stay. */
 function isPause(hourRate: number, present: readonly WorkerSample[]): boolean {
-  if (hourRate * 1_000 < KEPT_PER_SECOND_MIN) return false;
-  return present.some(({ idleMs }) => idleMs < Math.min(KEPT_PAUSES / hourRate, KEPT_IDLE_MS_MAX));
+  if (hourRate * 1_000 < RETAIN_PER_SECOND_MIN) return false;
+  return present.some(({ idleMs }) => idleMs < Math.min(RETAINED_PAUSES / hourRate, RETAINED_IDLE_MS_MAX));
 }
 
-/** Fewest slots with which 95 of 100 jobs wait no longer than so many executions (Erlang's delay formula; real queues are mostly shorter). */
+/**
+ * Returns the fewest slots with which 95 of 100 jobs wait at most `waitExecutions` executions (Erlang C; real queues
+ * are mostly shorter).
+ */
 function slotsFor(load: number, waitExecutions: number): number {
   if (load <= 0) return 0;
-  // Of so many the share that is lost to chance is small: twice the deviation is more than enough.
+  // For large loads the variation is relatively small: two standard deviations are more than enough.
   if (load > EXACT_LOAD_MAX) return Math.ceil(load + 2 * Math.sqrt(load));
   let blocked = 1;
   for (let slots = 1; ; slots += 1) {
@@ -212,9 +231,9 @@ function slotsFor(load: number, waitExecutions: number): number {
 
 function numbersText({ queued, oldestWaitMs, running }: ScaleSample, facts: Facts): string {
   const { rate, executionMs, slots, measured } = facts;
-  // The starts that the answer hangs on: of those that what waits asks for, or of one beside those that jobs keep at work.
+  // Shows the start times that decide: of the next worker if jobs wait, otherwise of one beside the busy workers.
   const { mostMs, gpu } = queued > 0 ? nextStarts(facts, 0) : startsBeside(facts, Math.floor((rate * executionMs) / slots));
-  // Whatever a machine calls its GPU: parentheses end the numbers.
+  // Parentheses in a GPU name would end the numbers.
   const where = gpu === '' ? '' : ` on ${gpu.replace(/[()]/g, '')}`;
   const seconds = (ms: number): string => `${Number((ms / 1_000).toPrecision(2))} s`;
   const work = `${Number((rate * 60_000).toPrecision(2))} jobs a minute of ${seconds(executionMs)}, a start${where} takes ${seconds(mostMs)}`;

@@ -1,18 +1,18 @@
-/** Which frozen workers must go for a new worker or pod. Pure. */
+/** Chooses the standby workers to evict for a new worker or pod. Pure. */
 import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
 
-/** A frozen worker of a machine. What it has is free for others, for whom it goes. */
+/** A standby worker of a machine. Its resources are free for others, who evict it. */
 export interface PlacementStandby {
   workerId: string;
   gpuUuids: readonly string[];
   instanceId: string;
-  /** How long it has been frozen, in milliseconds. */
+  /** Milliseconds on standby. */
   frozenMs: number;
 }
 
-/** A machine's room, its frozen workers not counted (core/domain/placement.ts). */
-interface Room {
+/** Capacity of a machine. Standby workers are not counted as used (core/domain/placement.ts). */
+interface MachineCapacity {
   cpuSlots: number;
   cpuSlotsUsed: number;
   vcpus: number;
@@ -22,8 +22,11 @@ interface Room {
   standbys: readonly PlacementStandby[];
 }
 
-/** Frozen workers of a machine that have what the new one is given; of those that only take up room the longest frozen first, and no more than needed. */
-export function standbysInTheWay(machine: Room, gpuUuids: readonly string[], size: CpuSize | undefined): string[] {
+/**
+ * Returns standby workers to evict: those on the assigned GPUs, and then the longest on standby as far as slots, CPUs
+ * or memory are short.
+ */
+export function standbysToEvict(machine: MachineCapacity, gpuUuids: readonly string[], size: CpuSize | undefined): string[] {
   const oldest = machine.standbys.toSorted((a, b) => b.frozenMs - a.frozenMs);
   const going = new Set(oldest.filter((standby) => standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid))));
   const stay = (): PlacementStandby[] => oldest.filter((standby) => !going.has(standby));
@@ -34,12 +37,15 @@ export function standbysInTheWay(machine: Room, gpuUuids: readonly string[], siz
     const slots = (): number => machine.cpuSlotsUsed + 1 + stay().filter((standby) => standby.gpuUuids.length === 0).length;
     free(() => slots() > machine.cpuSlots, (standby) => standby.gpuUuids.length === 0);
   }
-  if (size) free(() => !hasRoom(machine, size, stay()), (standby) => standby.instanceId !== '');
+  if (size) free(() => !fits(machine, size, stay()), (standby) => standby.instanceId !== '');
   return oldest.filter((standby) => going.has(standby)).map((standby) => standby.workerId);
 }
 
-/** A size fits beside what is used and these frozen workers. A total of 0 is not known and never short. */
-function hasRoom(machine: Room, size: CpuSize, standbys: readonly PlacementStandby[]): boolean {
+/**
+ * Returns whether a size fits beside the used capacity and these standby workers. A total of 0 is unknown and never
+ * short.
+ */
+function fits(machine: MachineCapacity, size: CpuSize, standbys: readonly PlacementStandby[]): boolean {
   const sizes = [size, ...standbys.flatMap(({ instanceId }) => cpuSize(instanceId) ?? [])];
   const vcpus = machine.vcpusUsed + sizes.reduce((sum, { vcpus: each }) => sum + each, 0);
   const memoryGb = machine.memoryGbUsed + sizes.reduce((sum, { memoryGb: each }) => sum + each, 0);

@@ -1,79 +1,86 @@
-/** What goes on at an endpoint, as it was measured: arrivals, waits, executions and starts of workers. Pure. */
+/** Measured traffic of an endpoint: arrivals, waits, executions and worker starts. Pure. */
 
-/** Numbers of spans of time, by length: entry n counts those of about 2^(n/2) ms, the first all below 1 ms. Shorter than its bins: the rest is 0. */
+/** Counts of durations: bin n counts about 2^(n/2) ms, bin 0 everything below 1 ms. Missing bins at the end are 0. */
 export type Histogram = readonly number[];
 
-/** Some seconds of an endpoint. */
+/** Traffic of some seconds. */
 export interface TrafficSpan {
   endMs: number;
   spanMs: number;
-  /** Jobs that were submitted, those with low priority left out. */
+  /** Submitted jobs, without low priority. */
   arrived: number;
-  /** Executions that ended, and how long they were together. */
+  /** Ended executions, and the sum of their durations. */
   executed: number;
   executionMs: number;
   executions: Histogram;
-  /** Of jobs without low priority that ended: how long they had waited for a worker. */
+  /** Waits for a worker, of ended jobs without low priority. */
   waits: Histogram;
 }
 
-/** How long one span of what a replica has measured is, in milliseconds, and how long spans are kept. */
+/** Length of a span in milliseconds, and the hours for which spans are kept. */
 export const TRAFFIC_SPAN_MS = 10_000;
 export const TRAFFIC_KEPT_HOURS = 12;
-/** Bins of a histogram: up to some 12 days. */
+/** Number of bins of a histogram: up to about 12 days. */
 export const BINS_MAX = 62;
 
-/** What a scaler may know of traffic. */
+/** What a scaler knows of traffic. Logged with decisions: member names are persisted. */
 export interface TrafficSample {
-  /** Jobs that came in a second: over the last 20 s, the last minute, the last ten minutes, and the last hour, as far as it is in what is read. */
+  /** Arrivals per second over the last 20 s, minute, ten minutes and hour, as far as the sample reaches. */
   arrivalsPerSecondNow: number;
   arrivalsPerSecond: number;
   arrivalsPerSecondLong: number;
   arrivalsPerSecondHour: number;
-  /** Mean execution in milliseconds. 0: none was seen. */
+  /** Mean execution in milliseconds, 0 if none was measured. */
   executionMs: number;
-  /** How long a new worker takes until it can work, in milliseconds: nine of ten took no longer. 0: none was seen. */
+  /** 90th percentile of the time until a new worker is ready, in milliseconds. 0 if none was measured. */
   startMs: number;
-  /** How long each of the last starts took, the shortest first: they may differ much, as a model is still in memory or is not. Absent: not known. */
+  /**
+   * Times of the last starts, sorted ascending. They vary, for example if a model is still in memory. Absent if
+   * unknown.
+   */
   startsMs?: readonly number[];
-  /** The same by type of GPU, in the order in which placement takes them. Absent: it was not seen on several types. */
+  /** Starts by type of GPU, in the order of placement. Absent unless starts on several types were measured. */
   byGpu?: readonly GpuStarts[];
-  /** What counts instead of what was not seen. Absent: all was, or the sample is older than this field. */
+  /**
+   * Assumptions instead of missing measurements. Absent if nothing is missing, or if the sample is older than this
+   * member.
+   */
   assumed?: AssumedTimes;
   /** Jobs that a worker holds at once. */
   slots: number;
 }
 
-/** Starts on one type of GPU, and what there is of it now. */
+/** Starts on one type of GPU, and its use now. */
 export interface GpuStarts {
   /** Its name, with the profile of a MIG slice. */
   gpu: string;
-  /** Workers of the endpoint that would find a place on such GPUs now. */
+  /** Number of further workers of the endpoint that fit on such GPUs now. */
   places: number;
-  /** Workers of the endpoint that have such GPUs now. */
+  /** Workers of the endpoint on such GPUs now. */
   workers: readonly string[];
-  /** How long each of the last workers there took until it could work, the shortest first. Empty: none was seen. */
+  /** Times of the last starts there, sorted ascending. Empty if none was measured. */
   startsMs: readonly number[];
 }
 
-/** Times that a scaler reckons with before any was measured, in milliseconds. */
+/** Assumed times before any measurement, in milliseconds. */
 export interface AssumedTimes {
   executionMs: number;
-  /** Starts, each as likely as the others, the shortest first. */
+  /** Start times with equal probability, sorted ascending. */
   startsMs: readonly number[];
 }
 
 /**
- * Until an endpoint's own times are known, those of loads that others recorded (docs/contribute/lab/loads.md). Starts: what a fifth, half
- * and nine of ten of 7,531 loads of a model took (Alibaba GenTD26). An execution: geometric mean of the means of the three records, 1.2, 6.5 and 24.6 s.
+ * Assumptions until an endpoint has measurements, from published loads
+ * (docs/contribute/lab/loads.md). Starts: 20th, 50th and 90th percentile of 7,531 loads of a model
+ * (Alibaba GenTD26). Execution: geometric mean of the means of three records, 1.2, 6.5 and 24.6 s.
  */
 export const ASSUMED_TIMES: AssumedTimes = { executionMs: 5_800, startsMs: [3_000, 22_700, 42_000] };
 
 /** Windows of a sample, in milliseconds. */
 export const TRAFFIC_WINDOWS_MS = { now: 20_000, short: 60_000, long: 600_000, hour: 3_600_000 } as const;
-/** Spans that a sample is made of: those of the windows, and more of them for the lengths of executions where jobs are rare. */
+/** Maximum number of spans in a sample: those of the windows, and more for run times if jobs are rare. */
 export const TRAFFIC_SPANS_SEEN_MAX = 200;
-/** Starts of workers that a sample is made of. */
+/** Maximum number of worker starts in a sample. */
 export const STARTS_SEEN_MAX = 20;
 
 /** Sums over the last spans. */
@@ -86,18 +93,18 @@ export interface TrafficSums {
   executionMs: number;
 }
 
-/** The bin of a length in milliseconds. */
+/** Returns the bin of a duration in milliseconds. */
 export function binOf(ms: number): number {
   return ms < 1 ? 0 : Math.min(1 + Math.floor(Math.log2(ms) * 2), BINS_MAX - 1);
 }
 
-/** Adds a histogram to one that is being made. */
+/** Adds a histogram to `sum`. */
 export function addHistogram(sum: number[], more: Histogram): void {
   while (sum.length < more.length) sum.push(0);
   for (const [bin, count] of more.entries()) sum[bin] = sum[bin]! + count;
 }
 
-/** The length that this share of what was counted does not exceed, in milliseconds; within a bin lengths count as evenly spread. 0: nothing was. */
+/** Returns a quantile in milliseconds, interpolated within its bin. Returns 0 for an empty histogram. */
 export function quantileOf(histogram: Histogram, share: number): number {
   let left = histogram.reduce((sum, count) => sum + count, 0) * share;
   for (const [bin, count] of histogram.entries()) {
@@ -107,7 +114,7 @@ export function quantileOf(histogram: Histogram, share: number): number {
   return 0;
 }
 
-/** The sums of a moment. `spans`: the last `TRAFFIC_SPANS_SEEN_MAX` in which anything went on. */
+/** Returns sums at a moment. `spans`: the last `TRAFFIC_SPANS_SEEN_MAX` spans with traffic. */
 export function sumTraffic(spans: readonly TrafficSpan[], nowMs: number): TrafficSums {
   const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
   const arrived = (ms: number): number => spans.reduce((sum, span) => sum + (span.endMs > nowMs - ms ? span.arrived : 0), 0);
@@ -117,12 +124,12 @@ export function sumTraffic(spans: readonly TrafficSpan[], nowMs: number): Traffi
   };
 }
 
-/** What nine of ten do not exceed. `sorted`: lengths, the shortest first; 0 for none. */
+/** Returns the 90th percentile, 0 if empty. `sorted`: durations in ascending order. */
 export function mostOf(sorted: readonly number[]): number {
   return sorted[Math.ceil(sorted.length * 0.9) - 1] ?? 0;
 }
 
-/** The sample of a moment. `startsMs`: how long the last workers took until they could work; `byGpu`: on which type. */
+/** Returns the sample of a moment. `startsMs`: times of the last starts. `byGpu`: the same by type of GPU. */
 export function trafficSample(sums: TrafficSums, startsMs: readonly number[], slots: number, byGpu: readonly GpuStarts[] = []): TrafficSample {
   const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
   const sorted = startsMs.toSorted((a, b) => a - b);

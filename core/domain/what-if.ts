@@ -1,6 +1,7 @@
 /**
- * What would have been with other settings: hours of an endpoint as they were measured, the same hours by the model with the settings of then, and by
- * the model with others. How far the first two differ is how far the model can be trusted. Pure.
+ * Answers what-if questions: past hours of an endpoint as measured, the same hours in the model with the settings of
+ * that time, and in the model with other settings. The difference between the first two shows how far the model can be
+ * trusted. Pure.
  */
 import { wishedChanges } from './scale-decision.ts';
 import type { DecisionSample, DecisionSettings } from './scale-decision.ts';
@@ -10,75 +11,75 @@ import type { ScaleSettings } from './scaler.ts';
 import { ASSUMED_TIMES, addHistogram, quantileOf } from './traffic.ts';
 import type { TrafficSpan } from './traffic.ts';
 
-/** Settings that a question may change: those that scaling looks at. */
+/** Settings that a question may change. */
 export const WHAT_IF_FIELDS = ['workersMin', 'workersMax', 'idleTimeoutSeconds', 'scalerType', 'scalerValue', 'flashBootType'] as const;
 
-/** A recorded decision. */
+/** A logged decision. */
 export interface RecordedDecision {
   decidedAtMs: number;
   target: number;
-  /** Workers that found no place. */
+  /** Number of unplaced workers. */
   throttled: number;
   settings: DecisionSettings | null;
-  /** Null: too large, or there are later ones enough. */
+  /** Null if it was too large, or if there are enough later ones. */
   sample: DecisionSample | null;
 }
 
-/** What was recorded of an endpoint. */
+/** Recorded history of an endpoint. */
 export interface Recorded {
   spans: readonly TrafficSpan[];
   decisions: readonly RecordedDecision[];
-  /** Times in which a worker was metered. */
+  /** Periods in which workers were metered. */
   workers: readonly { fromMs: number; untilMs: number }[];
-  /** How long the last workers took until they could work, in milliseconds. */
+  /** Times of the last worker starts, in milliseconds. */
   startsMs: readonly number[];
   /** Jobs that a worker holds at once, and its GPUs. */
   slots: number;
   gpus: number;
 }
 
-/** One side of the comparison, over a period. */
+/** Figures of one variant over a period. */
 export interface WhatIfFigures {
-  /** On average. */
+  /** Mean number of workers. */
   workers: number;
   workerSeconds: number;
   gpuSeconds: number;
-  /** 95 of 100 waited no longer; 0 without a job. */
+  /** 95th percentile of waits, 0 without a job. */
   p95WaitMs: number;
 }
 
-/** A period, or all of it. */
+/** Figures of a period, or of all of it. */
 export interface WhatIfPeriod {
   fromMs: number;
   untilMs: number;
   jobs: number;
   measured: WhatIfFigures;
-  /** By the model, with the settings of then. */
+  /** Modelled with the settings of that time. */
   asItWas: WhatIfFigures;
-  /** By the model, with the others. */
+  /** Modelled with the other settings. */
   wouldBe: WhatIfFigures;
 }
 
-/** The answer. */
+/** Result of a what-if question. */
 export interface WhatIf {
   periods: WhatIfPeriod[];
-  /** Undefined: no job came. */
+  /** `undefined` if no job arrived. */
   total: WhatIfPeriod | undefined;
-  /** Recorded decisions that were replayed, and those that come to another number of workers. */
+  /** Number of replayed decisions, and of those with another target. */
   replayed: number;
   changed: number;
-  /** What is measured, what is modelled, and what is left out. */
+  /** What is measured, modelled and left out. */
   notes: string[];
 }
 
-/** Jobs that are modelled; of more the latest. */
+/** Maximum number of modelled jobs. Older jobs are left out. */
 const JOBS_MAX = 50_000;
 const PERIODS_MAX = 12;
-const WAKE_MS = 500;
-/** Spreads values evenly however many are taken. */
+const RESUME_MS = 500;
+/** Golden ratio: multiples of it, modulo 1, are evenly distributed. */
 const GOLDEN = 0.618_033_988_749_895;
 
-/** Answers, in steps. */
+/** Answers a question, in steps. */
 export function* answerWhatIf(
   recorded: Recorded, before: ScaleSettings, change: Partial<ScaleSettings>, nowMs: number,
 ): Generator<undefined, WhatIf, undefined> {
@@ -88,10 +89,10 @@ export function* answerWhatIf(
   const fromMs = Math.min(...spans.map(({ endMs, spanMs }) => endMs - spanMs));
   const jobs = jobsOf(spans);
   const settingsAt = settingsOver(recorded.decisions, before);
-  const places = placesOf(recorded.decisions.filter(({ decidedAtMs }) => decidedAtMs >= fromMs));
+  const places = slotsSeen(recorded.decisions.filter(({ decidedAtMs }) => decidedAtMs >= fromMs));
   const starts = (recorded.startsMs.length > 0 ? recorded.startsMs : ASSUMED_TIMES.startsMs).toSorted((a, b) => a - b);
   const model = {
-    jobs, slots: recorded.slots, wakeMs: WAKE_MS, placesMax: places, fromMs, untilMs: nowMs,
+    jobs, slots: recorded.slots, resumeMs: RESUME_MS, placesMax: places, fromMs, untilMs: nowMs,
     startMs: (n: number) => starts[Math.floor(((n * GOLDEN) % 1) * starts.length)]!,
   };
   const asItWas = yield* runModel({ ...model, settingsAt });
@@ -107,13 +108,13 @@ export function* answerWhatIf(
   return { periods, total: figures(fromMs, nowMs), ...replayed, notes: notesOf(recorded, spans, places) };
 }
 
-/** The latest spans, with as many jobs as are modelled at the most. */
+/** Returns the latest spans, up to the maximum number of jobs. */
 function latest(spans: readonly TrafficSpan[]): TrafficSpan[] {
   let left = JOBS_MAX;
   return spans.toSorted((a, b) => b.endMs - a.endMs).filter(({ arrived }) => (left -= arrived) >= 0).reverse();
 }
 
-/** Jobs as they may have come: evenly within their span, with execution times as they were measured over all spans. */
+/** Returns modelled jobs: evenly distributed within their span, with run times from the measured distribution. */
 function jobsOf(spans: readonly TrafficSpan[]): ModelJob[] {
   const lengths: number[] = [];
   for (const { executions } of spans) addHistogram(lengths, executions);
@@ -129,7 +130,7 @@ function jobsOf(spans: readonly TrafficSpan[]): ModelJob[] {
   })).sort((a, b) => a.atMs - b.atMs);
 }
 
-/** The settings of each moment, as decisions recorded them. */
+/** Returns the settings over time, as decisions recorded them. */
 function settingsOver(decisions: readonly RecordedDecision[], before: ScaleSettings): (ms: number) => ScaleSettings {
   const known = decisions.flatMap(({ decidedAtMs, settings }) => (settings ? [{ decidedAtMs, settings }] : [])).sort((a, b) => a.decidedAtMs - b.decidedAtMs);
   let at = 0;
@@ -140,8 +141,8 @@ function settingsOver(decisions: readonly RecordedDecision[], before: ScaleSetti
   };
 }
 
-/** Most workers that found a place where some found none. */
-function placesOf(decisions: readonly RecordedDecision[]): number {
+/** Returns the maximum number of placed workers while some were unplaced. */
+function slotsSeen(decisions: readonly RecordedDecision[]): number {
   const cut = decisions.filter(({ throttled }) => throttled > 0).map(({ target, throttled }) => target - throttled);
   return cut.length === 0 ? Infinity : Math.max(...cut);
 }
@@ -162,7 +163,7 @@ function timesOf(spans: readonly { fromMs: number; untilMs: number }[], gpus: nu
   return { workers: ms / (untilMs - fromMs), workerSeconds: ms / 1_000, gpuSeconds: (ms / 1_000) * gpus };
 }
 
-/** Recorded samples, decided again with the other settings: what the next step would have been, each time. */
+/** Decides logged samples again with the other settings, and counts changed targets. */
 function* replay(
   decisions: readonly RecordedDecision[], change: Partial<ScaleSettings>,
 ): Generator<undefined, Pick<WhatIf, 'replayed' | 'changed'>, undefined> {

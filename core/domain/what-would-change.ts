@@ -1,9 +1,11 @@
-/** What would change each cause that an explanation names. Closed lists: a cause without its sentence does not compile. Pure. */
+/**
+ * Remedies for the causes that an explanation names. Closed lists: a cause without its remedy does not compile. Pure.
+ */
 import type { MachineExplanation } from './machine-explanation.ts';
 import { NEAREST_FIRST } from './placement-refusal.ts';
 import type { ScaleLimit, ScaleLimitName } from './scale-target.ts';
 
-/** Of a limit that binds. */
+/** Remedy of each limit. */
 const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
   WORKERS_MAX: 'raise workersMax',
   QUOTA: 'let workers or pods of the account end, or ask the operator for a higher quota (slipway accounts quota)',
@@ -19,33 +21,35 @@ const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
   REQUEST_QUOTA: 'send fewer requests, or ask the operator for a higher quota (slipway accounts quota)',
 };
 
-/** What workers are at that keeps jobs waiting. */
+/** Remedies for workers that keep jobs waiting. */
 export const CRASH_CHANGE = 'mend what its reason or its last lines name and update the endpoint or its template, after which a worker starts at once; '
   + 'slipway endpoints restart tries again without a change';
 export const AWAY_CHANGE = 'let the operator start the agent of that machine again';
 export const CORDON_CHANGE = 'let the operator take new work on that machine again (slipway machines uncordon)';
 const ADD_MACHINE_CHANGE = 'join a machine (slipway agent)';
 
-/** Limits that keep workers from a place; the last decision has one of them when it found none. */
+/** Limits that leave workers unplaced. A decision with unplaced workers has one of them. */
 const PLACE_LIMITS: readonly ScaleLimitName[] = ['QUOTA', 'FAIR_SHARE', 'KEPT_GPUS', 'NO_PLACE'];
 
-/** The same limit with what would change it. */
+/** Returns the limit with its remedy. */
 export function withChange<Limit extends ScaleLimit>(limit: Limit): Limit & { change: string } {
   return { ...limit, change: LIMIT_CHANGES[limit.limit] };
 }
 
-/** Of workers that are all busy. */
+/** Returns the remedy if all workers are busy. */
 export function busyChange(limits: readonly ScaleLimit[]): string {
   return limits.some(({ limit }) => limit === 'WORKERS_MAX') ? LIMIT_CHANGES.WORKERS_MAX : 'a lower scalerValue starts further workers sooner';
 }
 
-/** Of workers that find no place: the limit that binds, or what the machine says that is nearest to taking one. */
+/**
+ * Returns the remedy for unplaced workers: that of the binding limit, or of the machine that is nearest to taking one.
+ */
 export function placeChange(limits: readonly ScaleLimit[], machines: readonly MachineExplanation[]): string {
   const binding = limits.find(({ limit }) => PLACE_LIMITS.includes(limit))?.limit ?? 'NO_PLACE';
   return binding === 'NO_PLACE' ? machineChange(machines) : LIMIT_CHANGES[binding];
 }
 
-/** Of workers that no machine takes, or ever could. */
+/** Returns the remedy if no machine takes a worker. */
 export function machineChange(machines: readonly MachineExplanation[]): string {
   const refusing = machines.filter(({ fits }) => !fits);
   const nearest = NEAREST_FIRST.map((kind) => refusing.find(({ refusedBy }) => refusedBy === kind)).find((machine) => machine !== undefined);

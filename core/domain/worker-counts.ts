@@ -1,27 +1,27 @@
-/** Workers by what they are at: the numbers of a decision and of /health, which are the same ones. Pure. */
+/** Counts workers by state, for decisions and for /health alike. Pure. */
 
-/** As much of a worker as counting needs. */
+/** The part of a worker that is counted. */
 export interface CountedWorker {
   desired: string;
   state: string;
-  /** Attempts or requests it holds. */
+  /** Number of attempts or requests it holds. */
   held: number;
 }
 
-/** Numbers of workers that have not ended. */
+/** Numbers of living workers. */
 export interface StateCounts {
   idle: number;
-  /** Busy, those that are to go included. */
+  /** Busy, including draining ones. */
   running: number;
   initializing: number;
   unhealthy: number;
-  /** Frozen by FlashBoot. */
+  /** On standby by FlashBoot. */
   standby: number;
-  /** Workers that there shall be and are. */
+  /** Living workers that should run. */
   present: number;
 }
 
-/** Counts. A worker may count more than once: as what it is, and as one that shall be. */
+/** Counts workers. A worker may count twice: by its state, and as present. */
 export function countStates(workers: readonly CountedWorker[]): StateCounts {
   const count = (is: (worker: CountedWorker) => boolean): number => workers.filter(is).length;
   return {
@@ -37,12 +37,15 @@ export function countStates(workers: readonly CountedWorker[]): StateCounts {
 /** A worker as /health sees it. */
 export interface HealthWorker extends CountedWorker {
   capacity: number;
-  /** Of a worker of a load-balancing endpoint: where it listens, and what its health path answers. */
+  /** For load-balancing endpoints: its address, and the state of its health path. */
   address: string;
   health: string;
 }
 
-/** The numbers of /health. Of a load-balancing endpoint `running` are those that have started, and `ready` those whose health path says so. */
+/**
+ * Returns the numbers of /health. For load-balancing endpoints, `running` counts started workers, and `ready` those
+ * whose health path reports ready.
+ */
 export function countHealth(workers: readonly HealthWorker[], type: 'QB' | 'LB'): StateCounts & { ready: number } {
   const counts = countStates(workers);
   const mayTake = workers.filter(({ state, desired }) => state === 'READY' && desired === 'RUN');

@@ -1,7 +1,8 @@
 /**
- * From a scaler's recommendation to changes of workers. Pure. Scale-down takes only workers that have been idle for idleTimeout, never a busy one;
- * only a lowered workersMax and a release (core/domain/rollout.ts) reach busy workers, and then they finish what they hold (DRAIN). With FlashBoot what
- * idleness takes is frozen, and woken before anything is started.
+ * Turns a scaler's recommendation into changes of workers. Pure. Scale-down only takes workers that have been idle for
+ * idleTimeout, never busy ones. Only a lowered workersMax and a release (core/domain/rollout.ts) reach busy workers,
+ * which finish their jobs first (DRAIN). With FlashBoot, idle workers go on standby, and are resumed before new workers
+ * start.
  */
 import { FAILED_STARTS_MAX, isAvailable, leavingWorkers, replacementOrder, rolloutWorkers, scalerView } from './rollout.ts';
 import type { RolloutWorkers } from './rollout.ts';
@@ -11,27 +12,30 @@ import { isIdle, runningWorkers } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, ScaleRecommendation, WorkerSample } from './scaler.ts';
 import { STANDBY_SECONDS_MAX } from './worker.ts';
 
-/** What to change. */
+/** Changes of the workers of an endpoint. */
 export interface WorkerChanges extends ScaleTarget {
-  /** Workers to start, each with the crashes that its place carries over. */
+  /** Workers to start, each with the number of consecutive crashes that it inherits. */
   add: readonly { failures: number }[];
-  /** How many of `add` are missing; the others come in exchange for workers of another version, and nobody waits for them. */
+  /**
+   * Number of workers in `add` that are missing. The others replace workers of another version, and nobody waits for
+   * them.
+   */
   needed: number;
-  /** A worker of the released version to start beside these, or where nothing asks for one. Absent: none. */
+  /** A worker of the released version to start, beside the others or at an idle endpoint. Absent if there is none. */
   check?: { failures: number };
-  /** A ready worker that may go first, so that one of the released version finds a place. Absent: none. */
+  /** A ready worker that may stop first to free a slot for the released version. Absent if there is none. */
   yields?: string;
-  /** Frozen workers to wake instead of as many more. */
-  wake: readonly string[];
-  /** Idle workers to freeze where their machine has room for that, and to drain where it has none. */
+  /** Standby workers to resume instead of new workers. */
+  resume: readonly string[];
+  /** Idle workers to put on standby, or to drain if their machine cannot hold more standby workers. */
   freeze: readonly string[];
   /** Workers to drain. */
   drain: readonly string[];
-  /** Crashed workers whose place is given up or taken by one of `add`. */
+  /** Crashed workers to remove or to replace by one of `add`. */
   retire: readonly string[];
 }
 
-/** Compares what there is with what is wanted. `recommendation`: of the scaler over `scalerView`. */
+/** Compares existing workers with the target. `recommendation`: result of the scaler over `scalerView`. */
 export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, recommendation: ScaleRecommendation): WorkerChanges {
   const { serving, earlier, beside, stale } = rolloutWorkers(sample, settings);
   const chosen = withCheck(targetOf(runningWorkers(scalerView(sample, settings)), settings, recommendation), serving, settings);
@@ -40,24 +44,24 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const kept = serving.filter((worker) => !going.has(worker));
   const again = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
   const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE');
-  const usable = standbys.filter((worker) => maySleepOn(worker, settings));
+  const usable = standbys.filter((worker) => mayStayOnStandby(worker, settings));
   const replaced = replacedOf(sample, kept, earlier, chosen.target);
-  const missing = Math.max(chosen.target - kept.length - Number(isPlaceGiven(settings)), 0);
-  const more = Math.min(missing, surgeRoom(sample, settings, kept, earlier));
-  const wake = wakeOrder(usable).slice(0, more);
+  const missing = Math.max(chosen.target - kept.length - Number(isSlotFreed(settings)), 0);
+  const more = Math.min(missing, surgeCapacity(sample, settings, kept, earlier));
+  const wake = resumeOrder(usable).slice(0, more);
   const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
   const staying = new Set([...frozen, ...usable]);
   const isBeside = settings.rollout?.phase === 'BESIDE';
   const { check, tried } = checkOf(sample, settings, { serving, earlier, beside, stale }, chosen.target);
   const unneeded = [...surplus, ...standbys].filter((worker) => !staying.has(worker));
-  const leaving = [...stale, ...replaced, ...tried, ...unneeded, ...sample.workers.filter(hasCrashedGoing)];
+  const leaving = [...stale, ...replaced, ...tried, ...unneeded, ...sample.workers.filter(crashedWhileDraining)];
   const add = [...again.map(({ failures }) => ({ failures })), ...Array.from({ length: more - wake.length }, () => ({ failures: crashesOf(serving) }))];
   return {
     add,
     ...(check && { check }),
     ...yieldsOf(sample, settings, { kept, earlier }, { target: chosen.target, wants: isBeside ? check !== undefined : add.length > 0 }),
     needed: Math.min(add.length, neededOf(sample, settings, [...kept.filter((worker) => !again.includes(worker)), ...earlier, ...wake], chosen.target)),
-    wake: ids(wake),
+    resume: ids(wake),
     freeze: ids(frozen),
     drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
     retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...again]),
@@ -65,21 +69,24 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   };
 }
 
-/** While a released version is checked, one worker of it is seen through although nothing asks for it. */
+/** Adds one worker while a released version is checked, although no job needs it. */
 function withCheck(chosen: ScaleTarget, serving: readonly WorkerSample[], { rollout, workersMax }: ScaleSettings): ScaleTarget {
   if (rollout?.phase !== 'REPLACE' || rollout.state !== 'CHECKING' || rollout.good === undefined) return chosen;
   if (chosen.target > 0 || serving.length === 0 || workersMax === 0) return chosen;
   return { ...chosen, target: 1, wished: 1, reason: `${chosen.reason}, and version ${rollout.released} is checked` };
 }
 
-/** Ready workers of earlier versions whose places are taken by available ones, or that are more than are wanted. */
+/** Returns ready workers of previous versions that available workers replace, or that exceed the target. */
 function replacedOf(sample: ScaleSample, kept: readonly WorkerSample[], earlier: readonly WorkerSample[], target: number): WorkerSample[] {
   const available = kept.filter((worker) => isAvailable(worker, sample)).length;
   return replacementOrder(earlier).slice(0, Math.max(available + earlier.length - target, 0));
 }
 
-/** How many workers may come while others are replaced: one more than workersMax with all that are still there, and a single one until one has come up. */
-function surgeRoom(sample: ScaleSample, settings: ScaleSettings, kept: readonly WorkerSample[], earlier: readonly WorkerSample[]): number {
+/**
+ * Returns how many workers may be added during a replacement: up to workersMax + 1 in all, and only one until the first
+ * one is ready.
+ */
+function surgeCapacity(sample: ScaleSample, settings: ScaleSettings, kept: readonly WorkerSample[], earlier: readonly WorkerSample[]): number {
   if (settings.rollout?.phase !== 'REPLACE') return Infinity;
   const leaving = leavingWorkers(sample, settings).length;
   if (earlier.length + leaving === 0) return Infinity;
@@ -88,18 +95,21 @@ function surgeRoom(sample: ScaleSample, settings: ScaleSettings, kept: readonly 
   return isFirst ? Math.min(room, kept.length === 0 ? 1 : 0) : room;
 }
 
-/** One of the workers that are wanted went so that one of the released version has a place. */
-function isPlaceGiven({ rollout }: ScaleSettings): boolean {
+/** Returns whether a wanted worker was stopped to free a slot for the released version. */
+function isSlotFreed({ rollout }: ScaleSettings): boolean {
   return rollout?.phase === 'BESIDE' && rollout.roomMade === true;
 }
 
-/** How many are missing where what is there goes on serving until another takes its place. */
+/** Returns how many workers are missing while existing ones serve until they are replaced. */
 function neededOf(sample: ScaleSample, settings: ScaleSettings, there: readonly WorkerSample[], target: number): number {
   if (settings.rollout?.phase !== 'REPLACE') return Infinity;
   return Math.max(target - there.length - leavingWorkers(sample, settings).length, 0);
 }
 
-/** Whether a worker of the released version is to be started beside those that serve, or where nothing asks for one; `tried`: crashed ones that it follows. */
+/**
+ * Returns whether to start a worker of the released version, beside the others or at an idle endpoint. `tried`: crashed
+ * workers that it follows.
+ */
 function checkOf(
   sample: ScaleSample, settings: ScaleSettings, { serving, earlier, beside, stale }: RolloutWorkers, target: number,
 ): { check?: { failures: number }; tried: WorkerSample[] } {
@@ -116,7 +126,10 @@ function checkOf(
   return isDue ? { check: { failures: tried.failures }, tried: [tried] } : { tried: [] };
 }
 
-/** The worker that may go first where one of the released version finds no place beside it, while as many are ready as are wanted. */
+/**
+ * Returns the worker that may stop first if a worker of the released version finds no slot, provided that as many
+ * workers are ready as wanted.
+ */
 function yieldsOf(
   sample: ScaleSample, settings: ScaleSettings, { kept, earlier }: { kept: readonly WorkerSample[]; earlier: readonly WorkerSample[] },
   { target, wants }: { target: number; wants: boolean },
@@ -130,29 +143,36 @@ function yieldsOf(
   return first ? { yields: first.id } : {};
 }
 
-/** It was told to go in the moment in which it crashed. Its agent has said all that there is to say of it: nobody else would end it and free its GPUs. */
-function hasCrashedGoing({ desired, state }: WorkerSample): boolean {
+/** It crashed just when it was drained. Its agent reports nothing more, so only this ends it and frees its GPUs. */
+function crashedWhileDraining({ desired, state }: WorkerSample): boolean {
   return desired === 'DRAIN' && state === 'UNHEALTHY';
 }
 
-/** What further places carry over: while none of an endpoint's workers has come up, one that crashes is of the same series, and not a first one again. */
+/**
+ * Returns the consecutive crashes that new workers inherit: until a worker of the endpoint is up, all crashes belong to
+ * one series.
+ */
 function crashesOf(current: readonly WorkerSample[]): number {
   if (current.some(({ state }) => state !== 'UNHEALTHY' && state !== 'INITIALIZING')) return 0;
   return Math.max(0, ...current.map(({ failures }) => failures));
 }
 
-/** A frozen worker stays: not crashed, of this version, not for too long, and FlashBoot is still on. */
-function maySleepOn(worker: WorkerSample, { version, flashBoot, workersMax }: ScaleSettings): boolean {
+/**
+ * Returns whether a worker may stay on standby: not crashed, of the scaled version, not too old, and FlashBoot is on.
+ */
+function mayStayOnStandby(worker: WorkerSample, { version, flashBoot, workersMax }: ScaleSettings): boolean {
   if (worker.state === 'UNHEALTHY' || worker.version !== version || !flashBoot || workersMax === 0) return false;
   return worker.ageMs < STANDBY_SECONDS_MAX * 1_000;
 }
 
-/** The last frozen first: most of it is still in the processors' caches and nothing of it was written to swap. */
-function wakeOrder(standbys: readonly WorkerSample[]): WorkerSample[] {
+/** Most recently frozen first: most of its data is still in CPU caches, and none of it was swapped out. */
+function resumeOrder(standbys: readonly WorkerSample[]): WorkerSample[] {
   return standbys.filter((worker) => worker.reachable).sort((a, b) => a.ageMs - b.ageMs);
 }
 
-/** Which workers go first: crashed, idle longest, then those that start, then the least busy. */
+/**
+ * Returns the workers to remove: crashed ones first, then the longest idle, then starting ones, then the least busy.
+ */
 function surplusOf(current: readonly WorkerSample[], settings: ScaleSettings, count: number): WorkerSample[] {
   const rank = (worker: WorkerSample): number => {
     if (worker.state === 'UNHEALTHY') return 0;

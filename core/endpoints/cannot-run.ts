@@ -1,11 +1,11 @@
-/** Tells which endpoints no machine could ever take, and why: at once, before a first job waits for a worker. */
+/** Finds endpoints that no machine could ever take, before a first job waits for a worker. */
 import { cannotRunOf } from '../domain/placement.ts';
-import type { PlacementMachine } from '../domain/placement-filters.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** The machines are looked at anew after so many milliseconds, however often it is asked. */
+/** Milliseconds for which the list of machines is reused. */
 const FRESH_MS = 500;
 const MOMENT_MS = 100;
 
@@ -20,7 +20,7 @@ export class CannotRun {
     this.#clock = clock;
   }
 
-  /** Those of these endpoints that can run nowhere; the others are left out. */
+  /** Returns those of the endpoints that no machine can ever take, with the reason. */
   async of(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
     if (endpointIds.length === 0) return new Map();
     const [machines, requests] = await Promise.all([this.#look(FRESH_MS), this.#stores.scales.requestsOf(endpointIds)]);
@@ -31,7 +31,7 @@ export class CannotRun {
     }));
   }
 
-  /** All machines as they were a moment ago, however often it is asked. */
+  /** Returns all machines, as read recently. */
   machines(): Promise<PlacementMachine[]> {
     return this.#look(MOMENT_MS);
   }

@@ -1,11 +1,11 @@
-/** Answers "why?": for an endpoint and for a job, with no more than whoever asks may see. */
+/** Explains endpoints and jobs, with no more than the caller may see. */
 import { DomainError } from '../domain/errors.ts';
 import { explainAttempts } from '../domain/attempt-explanation.ts';
 import { explainWorker, queueLimits, summarizeEndpoint, summarizeJob } from '../domain/explanation.ts';
 import type { AttemptExplanation, EndpointExplanation, ExplainedJob } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
 import { jobNotFound } from '../domain/job.ts';
-import { gaveWayLimits, gaveWayText } from '../domain/giving-way.ts';
+import { preemptionLimits, preemptionText } from '../domain/preemption.ts';
 import { explainMachines } from '../domain/machine-explanation.ts';
 import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import { endpointNotFound } from '../domain/permission.ts';
@@ -20,31 +20,31 @@ import type { Release } from '../store/release-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 
-/** What explaining needs. */
+/** Dependencies of explanations. */
 export interface ExplainContext {
   explains: Stores['explains'];
   scales: Pick<Stores['scales'], 'refusals' | 'crashes'>;
   cannotRun: Pick<CannotRun, 'of' | 'machines'>;
-  /** Requests that rate limits refused lately. */
+  /** Requests that rate limits rejected recently. */
   refusals: { of(accountId: string, endpointId: string): ScaleLimit[] };
 }
 
-/** What whoever asks may see beside jobs. */
+/** What the caller may see beside jobs. */
 export interface Sight {
-  /** Machines by name. */
+  /** Names of machines. */
   operator: boolean;
-  /** What workers told of themselves: the last lines they wrote. */
+  /** Last log lines of workers. */
   workers: boolean;
 }
 
-/** Workers that are shown. */
+/** Maximum number of workers shown. */
 const WORKERS_MAX = 100;
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
-/** Limits that cut what is wished; the others refuse jobs and requests. */
+/** Limits on workers. The others reject jobs and requests. */
 const CUTS: readonly ScaleLimit['limit'][] = ['WORKERS_MAX', 'QUOTA', 'NO_PLACE', 'FAIR_SHARE', 'KEPT_GPUS', 'GAVE_WAY', 'AT_ONCE'];
 
-/** ENDPOINT_NOT_FOUND. */
+/** Throws ENDPOINT_NOT_FOUND. */
 export async function explainEndpoint(context: ExplainContext, endpointId: string, sight: Sight): Promise<EndpointExplanation> {
   const { explains, scales, cannotRun } = context;
   const seen = await explains.endpoint(endpointId);
@@ -57,7 +57,7 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
     explains.queueLength(endpointId), explains.gaveWay(endpointId), explains.starved(endpointId),
   ]);
   const ends = new Map(told.map((worker) => [worker.id, worker]));
-  const going = new Map(gaveWay.map((worker) => [worker.workerId, gaveWayText(worker)]));
+  const going = new Map(gaveWay.map((worker) => [worker.workerId, preemptionText(worker)]));
   const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
   const workers = shown.map((worker) => {
     const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
@@ -70,7 +70,7 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   const now = wishedChanges(seen.sample);
   const own = withCrashes(machines, crashes.get(endpointId) ?? [], runsSomewhere(demand.workers, settings.version));
   const shownMachines = explainMachines(own, settings, sight.operator);
-  // What a place or a quota cut is known from the last decision alone.
+  // Only the last decision knows what a missing slot or a quota cut.
   const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
   const reasons = {
     what, low: queue.low, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)),
@@ -80,20 +80,20 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
     summary: withRollout(summarizeEndpoint(demand, settings, workers, reasons), tellRollout(seen.released, seen.rollout, sight.workers)),
     limits: [
-      ...limits, ...gaveWayLimits(gaveWay), ...queueLimits(queue), ...context.refusals.of(seen.endpoint.accountId, endpointId),
+      ...limits, ...preemptionLimits(gaveWay), ...queueLimits(queue), ...context.refusals.of(seen.endpoint.accountId, endpointId),
     ].map((limit) => withChange(limit)),
     machines: shownMachines,
   };
 }
 
-/** With what there is to say of a release that is not complete. */
+/** Adds the state of a rollout in progress. */
 function withRollout(summary: string, { state, text }: RolloutTold): string {
   if (state === '') return summary;
   const told = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
   return state === 'HELD' ? `${told} To change that: ${HELD_CHANGE}. ${summary}` : `${summary} ${told}`;
 }
 
-/** A job, what is known of its attempts, and its endpoint while it waits. */
+/** Returns a job with its attempts, and its endpoint while it waits. */
 export interface JobExplanation {
   job: ExplainedJob;
   summary: string;
@@ -101,7 +101,7 @@ export interface JobExplanation {
   endpoint: EndpointExplanation | undefined;
 }
 
-/** JOB_NOT_FOUND. */
+/** Throws JOB_NOT_FOUND. */
 export async function explainJob(context: ExplainContext, key: JobKey, sight: Sight): Promise<JobExplanation> {
   const job = await context.explains.job(key);
   if (!job) throw jobNotFound(key.jobId);
@@ -114,23 +114,23 @@ export async function explainJob(context: ExplainContext, key: JobKey, sight: Si
   return { job, attempts: explainAttempts(job, lost, workers, sight), endpoint, summary: summarizeJob(job, endpoint?.summary ?? '', away) };
 }
 
-/** A page of what was changed, the latest first. INVALID_REQUEST: a size or an id that cannot be. */
+/** Returns a page of audit events, latest first. Throws INVALID_REQUEST for an invalid size or id. */
 export async function listReleases(releases: Stores['releases'], endpointId: string, size: number, beforeId: number): Promise<Release[]> {
   checkPage(size, beforeId);
   return releases.list(endpointId, beforeId, size || PAGE_DEFAULT);
 }
 
-/** Which page of the log, and which decisions. */
+/** A page of the log, and a filter of decisions. */
 export interface DecisionsAsked {
   pageSize: number;
-  /** 0: from the latest. */
+  /** 0 begins with the latest. */
   beforeId: number;
-  /** Empty: all. */
+  /** Empty for all. */
   search: string;
   filters: Readonly<Record<string, string>>;
 }
 
-/** A page of the log, the latest first. INVALID_REQUEST: a size or an id that cannot be, or a filter that there is not. */
+/** Returns a page of the log, latest first. Throws INVALID_REQUEST for an invalid size, id or filter. */
 export async function listDecisions({ explains }: Pick<ExplainContext, 'explains'>, endpointId: string, asked: DecisionsAsked): Promise<LoggedDecision[]> {
   const { pageSize, beforeId, search, filters: { limit: cutBy, acts, ...others } } = asked;
   checkPage(pageSize, beforeId);

@@ -1,4 +1,4 @@
-/** Answers "what if the endpoint had had other settings?" from what was recorded of it. Changes nothing. */
+/** Answers "what if the endpoint had had other settings?" from its recorded history. Changes nothing. */
 import { checkEndpoint } from '../domain/endpoint.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
@@ -13,13 +13,13 @@ import { SlicedWork } from '../runtime/sliced-work.ts';
 import type { Stores } from '../store/storage.ts';
 import { getEndpoint } from './endpoints.ts';
 
-/** What it is answered from. */
+/** Dependencies of the answers. */
 export interface WhatIfOptions {
   stores: Pick<Stores, 'endpoints' | 'explains' | 'traffic'>;
   clock: Clock;
 }
 
-/** Questions that may wait, in all and of one account, as bytes of work; one may take a second of processor. */
+/** Maximum number of waiting questions, in all and per account. A question may take a second of CPU. */
 const QUESTION_BYTES = 1024 * 1024;
 const WAITING_MAX = 16;
 const OF_ACCOUNT_MAX = 2;
@@ -34,7 +34,10 @@ export class WhatIfAnswers {
     this.#work = new SlicedWork({ name: 'what-if questions', ...bytes, clock: options.clock });
   }
 
-  /** ENDPOINT_NOT_FOUND; INVALID_REQUEST: a setting that is none of scaling, out of range, or no queue. OverloadError. */
+  /**
+   * Throws ENDPOINT_NOT_FOUND, OverloadError, or INVALID_REQUEST if a setting is unknown or out of range, or if the
+   * endpoint is no queue endpoint.
+   */
   async answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> {
     const { stores, clock } = this.#options;
     if (hours < 0 || hours > TRAFFIC_KEPT_HOURS) throw invalid(`hours is ${hours}, but must be from 1 to ${TRAFFIC_KEPT_HOURS}, or 0 for all of them`);

@@ -8,9 +8,9 @@ import { budgetMetrics } from '../runtime/budget-metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '../runtime/metrics.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import type { ScaleMeter } from '../scaling/scale-loop.ts';
+import type { ScaleMeter } from '../scaling/scaling-service.ts';
 import type { Stores } from '../store/storage.ts';
-import type { TurnWait } from '../store/turn-course.ts';
+import type { TransactionWait } from '../store/transaction-monitor.ts';
 import type { StartCause, WorkerStart } from '../store/worker-starts.ts';
 import { fleetMetrics } from './fleet-metrics.ts';
 
@@ -55,7 +55,7 @@ function rotationMetrics(metrics: Metrics): Pick<CoreMeter, 'onRotationResent'> 
 const START_CAUSES: readonly StartCause[] = ['from_zero', 'scale', 'release', 'crash', 'resume'];
 /** Limits of decisions; the others are of requests. */
 const LIMITS: readonly (ScaleLimitName | 'none')[] = ['none', 'WORKERS_MAX', 'QUOTA', 'NO_PLACE', 'FAIR_SHARE', 'KEPT_GPUS', 'GAVE_WAY', 'AT_ONCE'];
-const WAITS: readonly TurnWait[] = ['connection', 'lock', 'work', 'answer', 'unknown'];
+const WAITS: readonly TransactionWait[] = ['connection', 'lock', 'work', 'answer', 'unknown'];
 const ACTIONS = ['add', 'drain', 'retire', 'resume', 'freeze', 'preempt'];
 
 function startMetrics(metrics: Metrics, names: BoundedNames) {
@@ -184,13 +184,13 @@ function scaleMetrics(metrics: Metrics): ScaleMeter {
     name: 'slipway_core_scale_reconciles_slow_total', labels: ['wait'],
     help: 'Reconcile transactions that took longer than 15 s, by what they waited for at that time.',
   }, WAITS);
-  const givenUp = metrics.counter({ name: 'slipway_core_scale_reconciles_timed_out_total', help: 'Reconcile transactions that were aborted after 60 s.' });
+  const timedOut = metrics.counter({ name: 'slipway_core_scale_reconciles_timed_out_total', help: 'Reconcile transactions that were aborted after 60 s.' });
   return {
-    onLong: (wait) => long.inc({ wait }),
-    onGivenUp: () => givenUp.inc(),
-    onTurn: ({ added, drained, retired, woken, frozen, preempted, limits }) => {
+    onSlow: (wait) => long.inc({ wait }),
+    onTimedOut: () => timedOut.inc(),
+    onReconcile: ({ added, drained, retired, resumed, frozen, preempted, limits }) => {
       for (const limit of limits.length === 0 ? ['none'] : new Set(limits.map((one) => one.limit))) decisions.inc({ limit });
-      const changes = { add: added, drain: drained, retire: retired, resume: woken, freeze: frozen, preempt: preempted };
+      const changes = { add: added, drain: drained, retire: retired, resume: resumed, freeze: frozen, preempt: preempted };
       for (const [action, workers] of Object.entries(changes)) {
         if (workers.length > 0) actions.inc({ action }, workers.length);
       }

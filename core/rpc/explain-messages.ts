@@ -1,4 +1,4 @@
-/** Explanations on the wire. */
+/** Converts explanations to messages. */
 import type { EndpointExplanation as EndpointMessage, JobExplanation as JobMessage, ScaleDecision } from '../../proto/gen/slipway/v1/explanation.ts';
 import type { JobExplanation, Sight } from '../endpoints/explain.ts';
 import type { EndpointExplanation, LoggedDecision } from '../domain/explanation.ts';
@@ -8,7 +8,7 @@ import type { Access } from '../access/access.ts';
 import type { Caller } from '../domain/permission.ts';
 import { STATE_TO_WIRE } from './job-messages.ts';
 
-/** What a key that may read an endpoint's jobs may see beside them. */
+/** What a key that may read an endpoint's jobs may see besides. */
 export async function sightOf(access: Access, apiKey: string, endpointId: string, { scope }: Caller): Promise<Sight> {
   try {
     await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
@@ -19,12 +19,12 @@ export async function sightOf(access: Access, apiKey: string, endpointId: string
   }
 }
 
-/** Without its sample: that names machines. */
+/** Without its sample, which names machines. */
 export function decisionToMessage({ decidedAt, numbers, actions, limits, ...decision }: LoggedDecision): ScaleDecision {
   const { queued, oldestWaitMs, running, workers } = numbers;
   return {
     ...decision, limits: limits.map(withChange), decideTime: decidedAt, queued, oldestWaitMs, running, present: workers.present,
-    // Whose worker gives way is nobody's business: it may be another account's.
+    // The preempted worker may belong to another account, so its id is not shown.
     actions: actions.map((action) => ({ kind: action.do, workerId: action.do === 'ADD' || action.do === 'PREEMPT' ? '' : action.workerId })),
   };
 }

@@ -1,4 +1,4 @@
-/** Answers to what-if questions on the wire. */
+/** Converts answers of what-if questions to messages. */
 import type { WhatIfPeriod as PeriodMessage, WhatIfResponse } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { WhatIf, WhatIfFigures, WhatIfPeriod } from '../domain/what-if.ts';
 

@@ -1,8 +1,8 @@
-/** What explanations are made of, as it is now. Reads only. */
+/** Reads the current facts for explanations. */
 import { JOBS_AHEAD_MAX } from '../domain/explanation.ts';
 import type { ExplainedJob, LoggedDecision, LostAttempt, QueueLength } from '../domain/explanation.ts';
-import { GAVE_WAY_TOLD_MINUTES } from '../domain/giving-way.ts';
-import type { GaveWay } from '../domain/giving-way.ts';
+import { PREEMPTION_SHOWN_MINUTES } from '../domain/preemption.ts';
+import type { Preemption } from '../domain/preemption.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { WorkerHealth } from '../domain/worker.ts';
@@ -14,29 +14,29 @@ import type { RunningJobs } from './running-jobs.ts';
 import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 
-/** Which decisions of an endpoint, of which few are kept: no index is needed. */
+/** Filter of an endpoint's decisions. Few are kept, so no index is needed. */
 export interface DecisionFilter {
-  /** Text in the reason or in what cut the wish. Default: all. */
+  /** Text in the reason or in a limit. Default: all. */
   search?: string;
-  /** A limit that cut the wish. Default: all. */
+  /** A limit. Default: all. */
   cutBy?: string | undefined;
-  /** Whether they did something. Default: all. */
+  /** Whether they have actions. Default: all. */
   acts?: boolean | undefined;
 }
 
-/** How a worker ended, or what it is at. */
+/** How a worker ended, or its current state. */
 export interface WorkerEnd {
   id: string;
   alive: boolean;
   exitCode: number | null;
   reason: string;
-  /** Of a worker of a load-balancing endpoint. */
+  /** For workers of load-balancing endpoints. */
   health: WorkerHealth;
   /** Its machine is not connected. */
   away: boolean;
 }
 
-/** Who ran an attempt; empty: not known any more. */
+/** Worker and machine of an attempt. Empty if no longer known. */
 export interface JobAttempt {
   attempt: number;
   workerId: string;
@@ -66,19 +66,19 @@ export class ExplainStore {
     this.#running = running;
   }
 
-  /** Requests of a load-balancing endpoint that wait though a ready worker has none. */
+  /** Requests of a load-balancing endpoint that wait although a ready worker has none. */
   async starved(endpointId: string): Promise<number> {
     const { sql } = this.#database;
     const [row] = await sql<{ waiting: number }[]>`${starvedEndpoints(sql, sql`e.id = ${endpointId}`)}`;
     return row?.waiting ?? 0;
   }
 
-  /** An endpoint as scaling sees it. Undefined: it is gone. */
+  /** Returns an endpoint as scaling sees it, `undefined` if it is deleted. */
   async endpoint(endpointId: string): Promise<EndpointSample | undefined> {
     return (await sampleEndpoints({ ...this.#database, running: this.#running }, [endpointId]))[0];
   }
 
-  /** How many jobs wait at an endpoint and at all of its account's, each with what is the most. */
+  /** Returns the number of waiting jobs of an endpoint and of its account, each with its limit. */
   async queueLength(endpointId: string): Promise<QueueLength> {
     const [row] = await this.#database.sql<QueueLength[]>`
       SELECT e.workers_max AS "workersMax", a.queued_job_quota AS quota, own.queued, own.low, (
@@ -91,7 +91,7 @@ export class ExplainStore {
     return row ?? { workersMax: 0, quota: null, queued: 0, low: 0, ofAccount: 0 };
   }
 
-  /** Logged decisions, the latest first; those before the one with `beforeId`, or all when that is 0. */
+  /** Returns logged decisions, latest first: those before `beforeId`, or all if it is 0. */
   async decisions(endpointId: string, beforeId: number, limit: number, only: DecisionFilter = {}): Promise<LoggedDecision[]> {
     const { sql } = this.#database;
     const { search = '', cutBy, acts } = only;
@@ -106,7 +106,7 @@ export class ExplainStore {
     return rows.map(({ decidedAtMs, ...row }) => ({ ...row, decidedAt: new Date(decidedAtMs) }));
   }
 
-  /** What machines told of workers; those that are not kept are left out. */
+  /** Returns the reports of machines about workers. Pruned ones are left out. */
   async workers(endpointId: string, workerIds: readonly string[]): Promise<WorkerEnd[]> {
     return this.#database.sql<WorkerEnd[]>`
       SELECT w.id, w.ended_at IS NULL AS alive, w.exit_code AS "exitCode", w.reason, w.health,
@@ -114,22 +114,22 @@ export class ExplainStore {
       FROM worker w LEFT JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId} AND w.id = ANY(${[...workerIds]})`;
   }
 
-  /** Workers that give way to others, or did so lately. */
-  async gaveWay(endpointId: string): Promise<GaveWay[]> {
-    return this.#database.sql<GaveWay[]>`
+  /** Returns workers that were preempted recently or are draining for it. */
+  async gaveWay(endpointId: string): Promise<Preemption[]> {
+    return this.#database.sql<Preemption[]>`
       SELECT w.id AS "workerId", CASE WHEN o.account_id = e.account_id THEN o.id ELSE '' END AS "toOwn"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id LEFT JOIN endpoint o ON o.id = w.gave_way_to
       WHERE w.endpoint_id = ${endpointId} AND w.gave_way_to <> ''
-        AND (w.ended_at IS NULL OR w.ended_at > now() - ${GAVE_WAY_TOLD_MINUTES}::int * interval '1 min')
+        AND (w.ended_at IS NULL OR w.ended_at > now() - ${PREEMPTION_SHOWN_MINUTES}::int * interval '1 min')
       ORDER BY w.created_at, w.id`;
   }
 
-  /** What is remembered of a job's lost attempts, the latest first. */
+  /** Returns the recorded lost attempts of a job, latest first. */
   async lostAttempts(key: JobKey): Promise<LostAttempt[]> {
     return readLostAttempts(this.#database.sql, key);
   }
 
-  /** Who ran a job's attempts, as far as they are remembered, the first first. Undefined: no such job. */
+  /** Returns who ran the attempts of a job, as far as known, first one first. `undefined` if there is no such job. */
   async attempts({ endpointId, jobId }: JobKey): Promise<{ state: JobState; attempts: JobAttempt[] } | undefined> {
     const { hot } = this.#database;
     const [row] = await hot<{ state: JobState; attempts: JobAttempt[] }[]>`
@@ -142,7 +142,7 @@ export class ExplainStore {
     return row && { state: row.state, attempts: row.attempts.sort((a, b) => a.attempt - b.attempt) };
   }
 
-  /** A job with its place in the queue. Undefined: no such job. */
+  /** Returns a job with its queue position, `undefined` if there is none. */
   async job({ endpointId, jobId }: JobKey): Promise<ExplainedJob | undefined> {
     const { hot } = this.#database;
     const [row] = await hot<JobPlaceRow[]>`

@@ -1,4 +1,7 @@
-/** Starts of workers by type of GPU, and the places that each type has: for endpoints that accept several, for their scaler. */
+/**
+ * Reads starts of workers by type of GPU, and the free slots of each type, for the scaler of endpoints that accept
+ * several types.
+ */
 import { gpuPreference } from '../domain/gpu-pools.ts';
 import { ANY_HOSTED } from '../domain/location.ts';
 import { startsByGpu } from '../domain/gpu-starts.ts';
@@ -7,14 +10,14 @@ import { STARTS_SEEN_MAX } from '../domain/traffic.ts';
 import type { GpuStarts } from '../domain/traffic.ts';
 import type { Sql } from './database.ts';
 
-/** An endpoint, and the GPUs that it asks for. */
+/** An endpoint with its requested GPUs. */
 export interface GpuAsking {
   id: string;
   gpuIds: readonly string[];
   gpuCount: number;
 }
 
-/** Workers of an endpoint that are looked at for the types of their GPUs, the latest. */
+/** Maximum number of workers per endpoint whose GPU types are read, latest first. */
 const WORKERS_SEEN_MAX = 100;
 
 interface TypeRow {
@@ -23,7 +26,10 @@ interface TypeRow {
   migProfile: string;
 }
 
-/** Those of endpoints whose workers started on GPUs of several types. Places are counted as placement would, as far as it goes without its lock. */
+/**
+ * Returns the starts of endpoints whose workers started on several types of GPU. Free slots are counted as placement
+ * does, as far as that works without its lock.
+ */
 export async function readGpuStarts(sql: Sql, endpoints: readonly GpuAsking[]): Promise<Map<string, GpuStarts[]>> {
   const asking = endpoints.filter(({ gpuIds, gpuCount }) => gpuCount > 0 && gpuPreference(gpuIds).order.length !== 1);
   if (asking.length === 0) return new Map();
@@ -46,7 +52,7 @@ function withPlaces(seen: readonly SeenRow[], places: readonly PlacesRow[]): See
   });
 }
 
-/** Types that the last workers had; those of machines that are gone are left out. */
+/** Returns the GPU types of the last workers. Types of removed machines are left out. */
 async function readTypes(sql: Sql, endpointIds: readonly string[]): Promise<SeenRow[]> {
   return sql<SeenRow[]>`
     SELECT e.id, t.name, t.mig AS "migProfile", t.workers, t.starts AS "startsMs" FROM unnest(${[...endpointIds]}::text[]) AS e (id) CROSS JOIN LATERAL (
@@ -60,7 +66,10 @@ async function readTypes(sql: Sql, endpointIds: readonly string[]): Promise<Seen
       GROUP BY 1, 2) t`;
 }
 
-/** Workers that would find a place on each type of GPU. What only frozen workers have is free for others. Machines are read once for all of the endpoints. */
+/**
+ * Returns the number of workers that fit on each type of GPU. GPUs of standby workers count as free. Machines are read
+ * once for all endpoints.
+ */
 async function readPlaces(sql: Sql, endpointIds: readonly string[]): Promise<PlacesRow[]> {
   return sql<PlacesRow[]>`
     WITH free AS MATERIALIZED (

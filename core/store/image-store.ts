@@ -1,5 +1,5 @@
 /** Images: which bytes a name means for a version of an endpoint or a run of a pod, which machines have which, and what endpoints name. */
-import type { PlacementRequest } from '../domain/placement-filters.ts';
+import type { PlacementRequest } from '../domain/placement-machine.ts';
 import { inTransaction } from './database.ts';
 import type { Database } from './database.ts';
 import type { MachineSession } from './machine-store.ts';

@@ -2,7 +2,7 @@
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
 import type { GpuLoad } from '../domain/gpu-load.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
-import type { PlacementMachine } from '../domain/placement-filters.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
 import type { PendingQuery, Row } from 'postgres';
 import { sql as part } from '../../drizzle/orm.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';

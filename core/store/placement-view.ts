@@ -1,27 +1,27 @@
-/** Machines as placement sees them: who is here, what workers and pods have of each, and whether it has an image. */
+/** Reads machines as placement sees them: connection, use by workers and pods, and images. */
 import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
 import type { CpuSize } from '../domain/cpu-size.ts';
 import { shortMemoryGb } from '../domain/gpu-facts.ts';
-import type { PlacementGpu, PlacementMachine } from '../domain/placement-filters.ts';
+import type { PlacementGpu, PlacementMachine } from '../domain/placement-machine.ts';
 import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
 import type { PlacementStandby } from '../domain/standby-eviction.ts';
 import type { Sql, Statement } from './database.ts';
 import { lockPlacement } from './standby-rows.ts';
 
-/** What is to be placed, as far as it colours the view. */
+/** The request that the view is for. */
 export interface PlacementAsked {
-  /** Whose workers are siblings; empty: a pod. */
+  /** Endpoint whose workers count as siblings. Empty for a pod. */
   endpointId: string;
-  /** Empty: a command of the host. */
+  /** Empty for a host command. */
   imageName: string;
-  /** The bytes that the image means; empty: not settled. */
+  /** Resolved digest of the image. Empty if it is not resolved. */
   imageDigest: string;
-  /** Workers that are about to be given up: what they have is free. Default: none. */
+  /** Workers that are about to be retired: their resources count as free. Default: none. */
   goneIds?: readonly string[];
 }
 
-/** A machine as its table has it. */
+/** A row of the table of machines. */
 export interface MachineRow {
   id: string;
   name: string;
@@ -42,36 +42,41 @@ export interface MachineRow {
   connected: boolean;
 }
 
-/** Whether it has left, and what workers and pods have of it. */
+/** Whether the machine is removed, and its use by workers and pods. */
 interface Uses {
   gone: boolean;
-  /** This and what follows separated by commas. */
+  /** This and the following texts are lists, separated by commas. */
   used_uuids: string;
   cpu_used: number;
   siblings: number;
-  /** Instance ids, one for each that has a size. */
+  /** Instance ids, one per worker or pod with a size. */
   sizes: string;
   standbys: PlacementStandby[];
   gave_way_to: string;
   has_image: boolean;
 }
 
-/** All machines as placement sees them. Takes the placement lock, which is kept until the transaction of `statement` ends. */
+/**
+ * Returns all machines as placement sees them. Takes the placement lock, which is held until the transaction of
+ * `statement` ends.
+ */
 export async function placementView(statement: Statement, asked: PlacementAsked): Promise<PlacementMachine[]> {
   await lockPlacement(statement);
   return readPlacement(statement, asked);
 }
 
 /**
- * The same as of now and without a lock: nothing may be placed by it. Workers and pods use GPUs and slots alike; frozen workers are listed beside, and those
- * that crashed use nothing: an endpoint whose workers crash must not keep others from the only GPU while it waits for its next try.
+ * Returns the same as of now without a lock. Nothing may be placed by it. Workers and pods use GPUs and slots alike.
+ * Standby workers are listed separately. Crashed workers use nothing: an endpoint whose workers crash must not keep
+ * others from the only GPU while it waits for its next try.
  */
 export async function readPlacement(
   statement: Statement, { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
 ): Promise<PlacementMachine[]> {
   const gone = goneIds.join();
-  // One pass over the workers that live, however many have ended and however many machines there are: placements wait for each other. What each machine
-  // has of them is put together as texts, which costs a third of what arrays do. How busy GPUs are is not read: nothing is placed by it.
+  // One pass over the living workers, however many ended workers and machines there are, because placements wait for
+  // each other. The use of each machine is aggregated as text, which costs a third of arrays. GPU load is not read, as
+  // placement does not depend on it.
   const rows = await statement<(Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses)[]>`
     SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib, m.standby_max, m.runs_commands, m.engine,
       m.no_engine_reason, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
@@ -106,7 +111,7 @@ export async function readPlacement(
   }));
 }
 
-/** Agents tell free disk in steps of 1 GiB. */
+/** Agents report free disk space in steps of 1 GiB. */
 function isNearlyFull(engine: EngineRow | null): boolean {
   return engine !== null && engine.imageTotalMib > 0 && engine.imageFreeMib < 1_024;
 }
@@ -125,7 +130,7 @@ function oldestFirst(a: PlacementStandby, b: PlacementStandby): number {
   return b.frozenMs - a.frozenMs || (a.workerId < b.workerId ? -1 : 1);
 }
 
-/** Columns of what an endpoint `e` asks of machines. */
+/** Returns the columns of an endpoint `e` that describe its requirements. */
 export function asked(sql: Sql) {
   return sql`e.id, e.gpu_ids AS "gpuIds", e.gpu_count AS "gpuCount", e.instance_ids AS "instanceIds", e.locations,
     e.allowed_cuda_versions AS "allowedCudaVersions",
@@ -134,7 +139,7 @@ export function asked(sql: Sql) {
       (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName"`;
 }
 
-/** What some sizes take together. */
+/** Returns the sum over some sizes. */
 function total(instanceIds: string, part: (size: CpuSize) => number): number {
   return instanceIds === '' ? 0 : instanceIds.split(',').reduce((sum, id) => sum + part(cpuSize(id)!), 0);
 }

@@ -4,8 +4,8 @@ import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
-import type { PlacementMachine } from '../domain/placement-filters.ts';
-import type { PlacementPlace } from '../domain/placement.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
+import type { PlacementSlot } from '../domain/placement.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
@@ -58,7 +58,7 @@ export class PodStore {
    */
   async create(
     { id, templateEnv }: NewPod, actor: Actor, settings: PodSettings, fields: readonly string[],
-    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState) => PlacementPlace,
+    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState) => PlacementSlot,
   ): Promise<Pod> {
     return this.#placing(async (tx) => {
       const { accountId } = actor;
@@ -81,7 +81,7 @@ export class PodStore {
    */
   async change(
     id: string, actor: Actor, decide: (current: Pod) => PodChange | undefined,
-    choose: (current: Pod, machines: readonly PlacementMachine[], quota: QuotaState) => PlacementPlace,
+    choose: (current: Pod, machines: readonly PlacementMachine[], quota: QuotaState) => PlacementSlot,
   ): Promise<Pod | undefined> {
     return this.#placing(async (tx) => {
       const current = await this.#locked(tx, id, actor.accountId);
@@ -142,7 +142,7 @@ function freshRun(current: Pod) {
 }
 
 /** Where it is, with the name of its GPUs. */
-function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids, instanceId }: PlacementPlace) {
+function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids, instanceId }: PlacementSlot) {
   const gpu = machines.find((machine) => machine.id === machineId)?.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
   return { machineId, gpuUuids, instanceId, gpuTypeId: gpu ? sameCard(gpu.name) : '' };
 }

@@ -1,22 +1,28 @@
-/** Rollouts of endpoints: how far each has come, and what their good versions run. Statements inside the transaction of a release or of turns. */
+/**
+ * Rollouts of endpoints: their states, and copies of their good versions. Statements run inside the transaction of a
+ * release or a reconcile.
+ */
 import type { RolloutStep } from '../domain/rollout.ts';
 import type { RolloutState } from '../domain/rollout-settings.ts';
 import type { Fragment, Sql } from './database.ts';
 
-/** Good versions of an endpoint that a rollback may return to; older ones go. */
+/** Number of good versions per endpoint to which a rollback may return. Older ones are deleted. */
 const VERSIONS_KEPT = 10;
-/** Longest reason that is kept of a version that was held, in characters. */
+/** Maximum length of the stored reason of a hold, in characters. */
 const REASON_LENGTH_MAX = 2_000;
 
-/** What became of a rollout in a turn. */
+/** The step of a rollout in a reconcile. */
 export interface SteppedRollout {
   endpointId: string;
-  /** The version that was released. */
+  /** The released version. */
   version: number;
   step: RolloutStep;
 }
 
-/** The rollout of an endpoint `e` as JSON; null: there is none, or it is complete. With what its good version asks of machines, if that is another. */
+/**
+ * Returns the rollout of an endpoint `e` as JSON, null if there is none or if it is complete. Includes the requirements
+ * of the good version if that is another.
+ */
 export function rolloutColumns(sql: Sql): Fragment {
   return sql`
     CASE WHEN r.endpoint_id IS NULL OR (r.version = e.version AND r.state = 'COMPLETE') THEN NULL ELSE jsonb_build_object(
@@ -28,13 +34,13 @@ export function rolloutColumns(sql: Sql): Fragment {
       'dataCenterIds', to_jsonb(ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(g.network_volume_ids) ORDER BY v.id))) END AS good`;
 }
 
-/** What `rolloutColumns` reads, to be joined to `endpoint e`. */
+/** Returns the joins for `rolloutColumns`, to follow `endpoint e`. */
 export function rolloutJoins(sql: Sql): Fragment {
   return sql`LEFT JOIN endpoint_rollout r ON r.endpoint_id = e.id
     LEFT JOIN endpoint_version g ON g.endpoint_id = e.id AND g.version = r.good_version AND g.version <> e.version`;
 }
 
-/** Writes what became of rollouts. The endpoints are locked. */
+/** Writes steps of rollouts. The caller has locked the endpoints. */
 export async function writeRollouts(sql: Sql, rollouts: readonly SteppedRollout[]): Promise<void> {
   for (const { endpointId, version, step } of rollouts) {
     const state = step.state ?? null;
@@ -50,14 +56,17 @@ export async function writeRollouts(sql: Sql, rollouts: readonly SteppedRollout[
   }
 }
 
-/** What a release came to, for people. */
+/** Returns the result of a release, for people. */
 export async function writeOutcome(sql: Sql, endpointId: string, version: number, state: RolloutState): Promise<void> {
   await sql`
     UPDATE endpoint_release l SET outcome = ${state}, outcome_reason = r.reason FROM endpoint_rollout r
     WHERE r.endpoint_id = ${endpointId} AND l.endpoint_id = r.endpoint_id AND l.version = ${version}::int AND l.is_new`;
 }
 
-/** Keeps what the present version runs as good. False: the endpoint has another version by now, or an environment is still in the clear. */
+/**
+ * Stores a copy of the current version as good. Returns `false` if the endpoint has another version by now, or if an
+ * environment is still in plaintext.
+ */
 async function keepVersion(sql: Sql, endpointId: string, version: number): Promise<boolean> {
   const [kept] = await sql`
     INSERT INTO endpoint_version (endpoint_id, version, template_id, image_name, start_command, entrypoint, working_directory, container_disk_gb, ports,

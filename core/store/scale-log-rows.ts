@@ -1,26 +1,29 @@
-/** The last decisions of endpoints, and the log of those that said something new, each with its sample. Statements inside a transaction of turns. */
+/**
+ * Writes the last decision of each endpoint, and the log of new decisions with their samples. Statements run inside a
+ * reconcile transaction.
+ */
 import { LOGGED_DAYS, LOGGED_MAX } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
 
-/** Longest sample that is kept, in bytes of JSON; of a decision over more the log has everything else. */
+/** Maximum size of a logged sample, in bytes of JSON. Decisions over larger samples are logged without it. */
 export const SAMPLE_BYTES_MAX = 64 * 1024;
 
-/** A decision that says something new. */
-export interface LoggedTurn {
+/** A new decision. */
+export interface DecisionToLog {
   endpointId: string;
   decision: Decision;
   sample: DecisionSample;
 }
 
-/** What each machine says of a decision that is otherwise the same. */
-export interface NotedTurn {
+/** The refusals by machine of a decision that is otherwise unchanged. */
+export interface UpdatedRefusal {
   endpointId: string;
   refusalByMachine: string;
 }
 
-/** Keeps decisions that say something new and appends them to the log, in one statement. Each endpoint comes once. */
-export async function logDecisions(sql: Sql, turns: readonly LoggedTurn[]): Promise<void> {
+/** Stores new decisions and appends them to the log, in one statement. At most one decision per endpoint. */
+export async function logDecisions(sql: Sql, turns: readonly DecisionToLog[]): Promise<void> {
   if (turns.length === 0) return;
   const rows = `[${turns.map(rowOf).join()}]`;
   await sql`
@@ -39,8 +42,11 @@ export async function logDecisions(sql: Sql, turns: readonly LoggedTurn[]): Prom
     FROM given ORDER BY ordinality`;
 }
 
-/** As JSON. The sample is written once: its length is wanted too, and it is by far the most. */
-function rowOf({ endpointId, decision, sample }: LoggedTurn): string {
+/**
+ * Returns the row as JSON. The sample is serialized once, because it is by far the largest part and its length is
+ * needed too.
+ */
+function rowOf({ endpointId, decision, sample }: DecisionToLog): string {
   const { target, wished, throttled, reason, limits, numbers, actions, refusal, refusalByMachine } = decision;
   const text = JSON.stringify(sample);
   const bytes = Buffer.byteLength(text);
@@ -48,8 +54,8 @@ function rowOf({ endpointId, decision, sample }: LoggedTurn): string {
   return bytes > SAMPLE_BYTES_MAX ? rest : `${rest.slice(0, -1)},"sample":${text}}`;
 }
 
-/** Keeps what machines say. */
-export async function noteDecisions(sql: Sql, turns: readonly NotedTurn[]): Promise<void> {
+/** Stores changed refusals by machine. */
+export async function updateRefusals(sql: Sql, turns: readonly UpdatedRefusal[]): Promise<void> {
   if (turns.length === 0) return;
   await sql`
     UPDATE scale_decision d SET refusal_by_machine = n.text
@@ -57,7 +63,10 @@ export async function noteDecisions(sql: Sql, turns: readonly NotedTurn[]): Prom
     WHERE d.endpoint_id = n.id`;
 }
 
-/** Deletes up to `limit` logged decisions that are old, and all that are too many. Number of both. */
+/**
+ * Deletes up to `limit` old entries, and all entries above the maximum per endpoint. Returns the number of deleted
+ * entries.
+ */
 export async function reapLog(sql: Sql, limit: number): Promise<number> {
   const old = await sql`
     DELETE FROM scale_log WHERE id IN (

@@ -1,9 +1,12 @@
-/** What scaling sees of endpoints: settings, workers, what there is to do, and what was decided last. A few statements, however many endpoints. */
+/**
+ * Reads samples of endpoints: settings, workers, demand and the previous decision. A few statements, however many
+ * endpoints.
+ */
 import { scaledSettings } from '../domain/rollout.ts';
 import type { Rollout } from '../domain/rollout-settings.ts';
 import { requestOf } from '../domain/scale-decision.ts';
 import type { DecisionSample, DecisionSettings, DecisionSummary } from '../domain/scale-decision.ts';
-import type { PlacementRequest } from '../domain/placement-filters.ts';
+import type { PlacementRequest } from '../domain/placement-machine.ts';
 import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
@@ -14,27 +17,27 @@ import { rolloutColumns, rolloutJoins } from './rollout-rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
 import { readTraffic } from './traffic-rows.ts';
 
-/** Queued jobs are counted no further than this. */
+/** Maximum number of queued jobs that is counted. */
 const QUEUED_COUNTED_MAX = 100_000;
-/** Counted each second; so long a queue wants all the workers that there may be. */
+/** The same for the SLO scaler, every second. A queue of this length needs all workers that are allowed. */
 const SLO_COUNTED_MAX = 10_000;
 
-/** An endpoint as scaling needs it. */
+/** An endpoint with the settings that scaling needs. */
 export interface ScaleEndpoint extends ScaleSettings, PlacementRequest {
   id: string;
   accountId: string;
   type: 'QB' | 'LB';
 }
 
-/** What was seen of one endpoint. */
+/** Sample of one endpoint. */
 export interface EndpointSample {
   endpoint: ScaleEndpoint;
   sample: DecisionSample;
-  /** What was decided last; undefined: nothing yet. */
-  before: DecisionSummary | undefined;
-  /** The version that the endpoint has, whichever is scaled. */
+  /** The previous decision, `undefined` if there is none. */
+  previous: DecisionSummary | undefined;
+  /** The released version, which may differ from the scaled one. */
   released: number;
-  /** Undefined: it is complete, or nothing is kept of it. */
+  /** The current rollout, `undefined` if it is complete or nothing is stored of it. */
   rollout: Rollout | undefined;
 }
 
@@ -43,12 +46,12 @@ type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSu
 /** A worker of an endpoint. */
 export type WorkerRow = Omit<WorkerSample, 'held'> & { endpointId: string };
 
-/** What there is to do, and what each worker has of it. */
+/** Demand, with the number of jobs or requests that each worker holds. */
 type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, number>; lowOnly?: ReadonlySet<string> };
 
 const NOTHING: HeldDemand = { queued: 0, oldestWaitMs: 0, running: 0, heldBy: new Map() };
 
-/** What samples are read from. */
+/** Sources of samples. */
 export interface SampleSources extends Pick<Database, 'hot'> {
   /** The general pool, or a transaction. */
   sql: Sql;
@@ -56,8 +59,9 @@ export interface SampleSources extends Pick<Database, 'hot'> {
 }
 
 /**
- * Samples endpoints. Those that are gone are left out. All is looked up by index on the hot pool: plans that were made while a fleet was small read whole
- * tables for each endpoint once it has grown. A transaction samples before it writes, so that it misses nothing of its own.
+ * Samples endpoints. Deleted endpoints are left out. All rows are read by index on the hot pool: plans made for a small
+ * fleet would scan whole tables for each endpoint once it has grown. A transaction must sample before it writes, as its
+ * own changes are not visible here.
  */
 export async function sampleEndpoints({ sql, hot, running }: SampleSources, endpointIds: readonly string[]): Promise<EndpointSample[]> {
   if (endpointIds.length === 0) return [];
@@ -68,7 +72,7 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
       e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
       d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine", ${rolloutColumns(hot)}
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id ${rolloutJoins(hot)} WHERE e.id = ANY(${[...endpointIds]})`;
-  // Beside each other: a job waits for what this comes to.
+  // In parallel, as a job waits for the result.
   const [workerRows, traffic, ofJobs, ofRequests] = await Promise.all([
     readWorkers(hot, endpointIds), readTraffic(hot, rows.filter(({ scalerType }) => scalerType === 'SLO')),
     jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), requestDemands(sql, rows),
@@ -85,15 +89,15 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
     const isChecked = endpoint.rollout?.state === 'CHECKING' && good;
     const settings = { ...settingsOf(endpoint), ...(isChecked && { checked: requestOf(released) }) };
     const seen = { ...demand, ...(lately && { traffic: lately }), workers: sampledWorkers(own, endpoint) };
-    const before = target === null ? undefined : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
-    return { endpoint, before, sample: { demand: seen, settings }, released: released.version, rollout: keptRollout ?? undefined };
+    const previous = target === null ? undefined : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
+    return { endpoint, previous, sample: { demand: seen, settings }, released: released.version, rollout: keptRollout ?? undefined };
   });
 }
 
 /**
- * Returns the workers of a sample. What only a rollout asks of them is left out where there is none. A blocked worker takes
- * no slot of workersMax: it counts as one that drains, so that another is started where jobs wait. At most workersMax of
- * them count so: no endpoint ever has more than twice as many workers.
+ * Returns the workers of a sample, without members that only a rollout needs if there is none. A blocked worker does not
+ * count for workersMax: it counts as draining, so that another is started if jobs wait. At most workersMax workers do, so
+ * that an endpoint never has more than twice as many.
  */
 export function sampledWorkers(workers: readonly WorkerSample[], { rollout, workersMax }: ScaleSettings): WorkerSample[] {
   let surge = workersMax;
@@ -105,7 +109,7 @@ export function sampledWorkers(workers: readonly WorkerSample[], { rollout, work
   });
 }
 
-/** Workers of endpoints that have not ended, oldest first. */
+/** Returns living workers of endpoints, oldest first. */
 export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
   type Row = Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served' | 'takesRequests' | 'blocked'>;
   type Flags = Record<'served' | 'takesRequests' | 'blocked', boolean>;
@@ -134,8 +138,9 @@ export interface EndpointVersion {
 }
 
 /**
- * Crashes of these versions, one of each endpoint, by machine: those that are followed by a pause (crashPauseSeconds), of workers that were to run. A worker
- * that came after one carries its series until it has done a job; one that carries nothing any more ends it. Of one that came before that tells nothing.
+ * Returns crashes by machine of these versions, at most one version per endpoint. Only crashes with a restart back-off
+ * count (crashPauseSeconds), of workers that were to run. A worker that follows a crash continues its series until it
+ * finishes a job; a later worker without crashes ends the series. A worker that was created before the crash does not.
  */
 export async function readCrashes(sql: Sql, versions: readonly EndpointVersion[]): Promise<Map<string, MachineCrashes[]>> {
   if (versions.length === 0) return new Map();
@@ -153,12 +158,12 @@ export async function readCrashes(sql: Sql, versions: readonly EndpointVersion[]
   return byEndpoint;
 }
 
-/** A worker `c` crashed and was to run, and a pause follows. */
+/** Condition: worker `c` crashed, was to run, and has a restart back-off. */
 export function crashed(sql: Sql): Fragment {
   return sql`c.state = 'UNHEALTHY' AND c.desired IN ('RUN', 'GONE') AND (c.failures > 1 OR c.ready_at IS NULL)`;
 }
 
-/** Jobs of queue-based endpoints. On the hot pool, whose plans are the indexes whatever the table was when they were made. */
+/** Returns the demand of queue endpoints. Runs on the hot pool, whose plans always use the indexes. */
 async function jobDemands(
   { hot, running }: Pick<SampleSources, 'hot' | 'running'>, endpoints: readonly ScaleEndpoint[],
 ): Promise<Map<string, HeldDemand>> {
@@ -181,15 +186,16 @@ async function jobDemands(
 }
 
 /**
- * When the first job of normal priority after a position was submitted. Those that ran are still at the head of the queue's index until vacuum may remove
- * them, so the look begins where claims have come to; an attempt that was lost and waits again before that place is claimed next anyway.
+ * Returns when the first job of normal priority after a position was submitted. Finished jobs stay at the head of the
+ * queue's index until vacuum removes them, so the scan begins at the last claimed position. An attempt that was lost
+ * and requeued before that position is claimed next anyway.
  */
 function first(hot: Sql, after: Fragment) {
   return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = false AND position > ${after}
     ORDER BY position LIMIT 1)`;
 }
 
-/** Requests and connections of load-balancing endpoints, as facades and proxies told. */
+/** Returns requests and connections of load-balancing endpoints, as reported by facades and proxies. */
 async function requestDemands(sql: Sql, endpoints: readonly ScaleEndpoint[]): Promise<Map<string, HeldDemand>> {
   const ids = endpoints.filter(({ type }) => type === 'LB').map(({ id }) => id);
   if (ids.length === 0) return new Map();
@@ -200,13 +206,16 @@ async function requestDemands(sql: Sql, endpoints: readonly ScaleEndpoint[]): Pr
   }));
 }
 
-/** The delay scaler only asks whether jobs wait; the count scaler has seen enough when workersMax is reached; how many work off a queue depends on it all. */
+/**
+ * Returns how far queued jobs must be counted. QUEUE_DELAY only needs to know whether jobs wait. REQUEST_COUNT needs no
+ * more than workersMax can use. SLO needs the length of the queue.
+ */
 function countedMax({ scalerType, workersMax, scalerValue }: ScaleSettings): number {
   if (scalerType === 'SLO') return SLO_COUNTED_MAX;
   return scalerType === 'REQUEST_COUNT' ? Math.min(workersMax * scalerValue + 1, QUEUED_COUNTED_MAX) : 1;
 }
 
-/** What a decision depends on, and nothing else of the endpoint: its sample is kept. */
+/** Returns the part of an endpoint that a decision depends on. It is logged with the sample. */
 function settingsOf({ id: _id, accountId: _account, type, ...settings }: ScaleEndpoint): DecisionSettings {
   return type === 'LB' ? { ...settings, requests: true } : settings;
 }

@@ -1,7 +1,7 @@
-/** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
+/** Reads and writes of scaling: endpoints to resync, samples, reconcile transactions, and the log of decisions. */
 import { CRASHES_REMEMBERED_HOURS } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
-import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from '../domain/placement-machine.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { WorkerSample } from '../domain/scaler.ts';
@@ -16,18 +16,18 @@ import { reapLog } from './scale-log-rows.ts';
 import { readCrashes, sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
-import { checkedVersions, turnOf } from './scale-turn.ts';
-import type { ScaleTurn } from './scale-turn.ts';
-import { TurnCourse } from './turn-course.ts';
-import { TurnFleet } from './turn-fleet.ts';
-import { TurnWrites } from './turn-writes.ts';
+import { checkedVersions, reconcileOf } from './endpoint-reconcile.ts';
+import type { EndpointReconcile } from './endpoint-reconcile.ts';
+import { TransactionMonitor } from './transaction-monitor.ts';
+import { ReconcileFleet } from './reconcile-fleet.ts';
+import { ReconcileWrites } from './reconcile-writes.ts';
 import { lockedInOrder } from './worker-order.ts';
 import { busyTimes } from './worker-times.ts';
 
-/** Refused endpoints that are looked at when something comes free. */
-const REFUSED_MAX = 1_000;
+/** Maximum number of unplaced endpoints that are evaluated when capacity is freed. */
+const UNPLACED_MAX = 1_000;
 
-/** An endpoint as it asks for machines. */
+/** Requirements of an endpoint's workers. */
 export interface EndpointNeeds extends PlacementRequest {
   id: string;
   version: number;
@@ -43,12 +43,12 @@ export class ScaleStore {
   }
 
   /**
-   * Endpoints that may need a change: they have workers, want some or have throttled ones, a release is to be
-   * checked, or normal jobs or requests wait. Found from what there is:
-   * endpoints that sleep are not even read. `lost`: there are workers of machines whose lease has run out. On the hot pool, which steps from queue to
-   * queue by the index: another plan would read all queued jobs once a second. Without `queues` nothing is found by its jobs alone.
+   * Returns endpoints that may need a change: those with workers, workersMin, unplaced workers, a release to check, or
+   * waiting jobs or requests of normal priority. Idle endpoints without workers are not even read. `lost`: a machine
+   * whose lease expired has workers. Runs on the hot pool, which steps from queue to queue by index; another plan would
+   * read all queued jobs every second. Without `queues`, queued jobs alone do not count.
    */
-  async endpointsToLookAt({ queues }: { queues: boolean }): Promise<{ endpointIds: string[]; lost: boolean }> {
+  async endpointsToResync({ queues }: { queues: boolean }): Promise<{ endpointIds: string[]; lost: boolean }> {
     const rows = await this.#database.hot<{ id: string }[]>`
       WITH RECURSIVE queue AS (
         (SELECT endpoint_id AS id FROM job WHERE ${queues} AND state = 'IN_QUEUE' ORDER BY endpoint_id LIMIT 1)
@@ -70,24 +70,27 @@ export class ScaleStore {
     return { endpointIds: rows.flatMap(({ id }) => (id === '' ? [] : [id])), lost: rows.some(({ id }) => id === '') };
   }
 
-  /** Endpoints whose last decision found no place for all workers, those that have waited longest first. */
-  async refusedEndpoints(): Promise<string[]> {
+  /** Returns endpoints with unplaced workers in their last decision, longest waiting first. */
+  async unplacedEndpoints(): Promise<string[]> {
     const rows = await this.#database.hot<{ id: string }[]>`
-      SELECT endpoint_id AS id FROM scale_decision WHERE throttled > 0 ORDER BY decided_at, endpoint_id LIMIT ${REFUSED_MAX}`;
+      SELECT endpoint_id AS id FROM scale_decision WHERE throttled > 0 ORDER BY decided_at, endpoint_id LIMIT ${UNPLACED_MAX}`;
     return rows.map(({ id }) => id);
   }
 
-  /** All machines as of now, without a lock: nothing may be placed by it. */
+  /** Returns all machines as of now, without a lock. Nothing may be placed by it. */
   async machineView(): Promise<PlacementMachine[]> {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }
 
-  /** Where workers of these versions of endpoints crash, one version of each. */
+  /** Returns crashes of workers by endpoint. At most one version per endpoint. */
   async crashes(versions: readonly EndpointVersion[]): Promise<Map<string, MachineCrashes[]>> {
     return readCrashes(this.#database.hot, versions);
   }
 
-  /** Why workers of these endpoints find no place, or jobs wait for workers that may not be; others are left out. */
+  /**
+   * Returns why workers of endpoints are unplaced, or why jobs wait at endpoints with workersMax 0. Other endpoints are
+   * left out.
+   */
   async refusals(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
     const rows = await this.#database.sql<(PlacementRefusal & { id: string })[]>`
       SELECT endpoint_id AS id, refusal, refusal_by_machine AS "refusalByMachine" FROM scale_decision
@@ -98,13 +101,13 @@ export class ScaleStore {
     return new Map([...rows.map(({ id, ...refusal }) => [id, refusal] as const), ...waiting.map(({ id }) => [id, NO_WORKERS_REFUSAL] as const)]);
   }
 
-  /** What these endpoints ask of machines. */
+  /** Returns the requirements of these endpoints. */
   async requestsOf(endpointIds: readonly string[]): Promise<EndpointNeeds[]> {
     const { sql } = this.#database;
     return sql<EndpointNeeds[]>`SELECT ${asked(sql)}, e.version FROM endpoint e WHERE e.id = ANY(${[...endpointIds]})`;
   }
 
-  /** Ends the workers of machines whose lease has run out. Answers their endpoints. */
+  /** Ends the workers of machines whose lease expired. Returns their endpoints. */
   async endLost(): Promise<string[]> {
     const { sql } = this.#database;
     const lost = sql`ended_at IS NULL AND machine_id <> '' AND EXISTS (SELECT FROM machine m WHERE m.id = worker.machine_id AND m.lease_expires_at < now())`;
@@ -114,21 +117,25 @@ export class ScaleStore {
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
-  /** Endpoints as they are, without a lock; those that are gone are left out. Workers that hold attempts count as busy from now on. */
-  async look(endpointIds: readonly string[]): Promise<EndpointSample[]> {
+  /** Samples endpoints without a lock. Deleted ones are left out. Records workers that hold attempts as busy. */
+  async sample(endpointIds: readonly string[]): Promise<EndpointSample[]> {
     const { sql, hot } = this.#database;
     const found = await sampleEndpoints({ sql, hot, running: this.#running }, endpointIds);
-    // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
+    // Idle time counts from the last sample that saw the worker busy. Sessions add attempts that begin and end between
+    // two samples.
     const busy = found.flatMap(({ endpoint, sample }) => sample.demand.workers.filter((worker) => countsAgain(worker, endpoint)).map(({ id }) => id));
     if (busy.length > 0) {
-      // Nobody tells when a request ends, so what is not open stays ended until the next look.
+      // The end of a request is not reported, so a period that is not open stays ended until the next sample.
       const times = busyTimes(sql, sql`cardinality(w.busy_times) % 2 = 0`);
       await sql`UPDATE worker w SET busy_at = now(), busy_times = ${times} FROM ${lockedInOrder(sql, sql`id = ANY(${busy})`)} AS l WHERE w.id = l.id`;
     }
     return found;
   }
 
-  /** Deletes ended workers of these endpoints that are old or too many; the latest that crashed on each machine says to go elsewhere. */
+  /**
+   * Deletes old and surplus ended workers of these endpoints. The last crash per machine is kept, as placement avoids
+   * that machine.
+   */
   async pruneEnded(endpointIds: readonly string[]): Promise<void> {
     if (endpointIds.length === 0) return;
     const { sql } = this.#database;
@@ -143,45 +150,49 @@ export class ScaleStore {
     await deleteEnded(sql, old.map(({ id }) => id));
   }
 
-  /** Deletes up to `limit` logged decisions that are old, and all that are too many. Number of both. */
+  /** Deletes up to `limit` old log entries, and all entries above the maximum per endpoint. Returns their number. */
   async reapLog(limit: number): Promise<number> {
     return reapLog(this.#database.sql, limit);
   }
 
-  /** Of a transaction that takes turns: hand it to `takeTurns`. */
-  course(): TurnCourse {
-    return new TurnCourse(this.#database);
+  /** Returns a monitor to pass to `reconcile`. */
+  monitor(): TransactionMonitor {
+    return new TransactionMonitor(this.#database);
   }
 
   /**
-   * Takes turns at endpoints, in this order and in one transaction, with one look at the machines; those that another replica is at are left out, which is
-   * normal. False: somebody was given one of their GPUs first, nothing was changed, and the next look sees it. By `course` it can be watched and ended.
+   * Reconciles endpoints in this order, in one transaction with one read of the machines. Endpoints that another
+   * replica has locked are left out. Returns `false` if a GPU was assigned elsewhere meanwhile: then nothing was
+   * changed, and the next evaluation finds it. `monitor` can observe and abort the transaction.
    */
-  async takeTurns(
-    endpointIds: readonly string[], turn: (endpointId: string, turn: ScaleTurn) => Promise<void>, course = this.course(),
+  async reconcile(
+    endpointIds: readonly string[], run: (endpointId: string, locked: EndpointReconcile) => Promise<void>, monitor = this.monitor(),
   ): Promise<boolean> {
     const { sql: pool, hot } = this.#database;
-    const taken = inTransaction(pool, async (sql) => {
+    const committed = inTransaction(pool, async (sql) => {
       const locked = await sql<{ id: string; pid: number }[]>`
         SELECT id, pg_backend_pid() AS pid FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
-      if (locked.length > 0) course.begun(locked[0]!.pid);
+      if (locked.length > 0) monitor.started(locked[0]!.pid);
       const ids = locked.map(({ id }) => id);
       const found = await sampleEndpoints({ sql, hot, running: this.#running }, ids);
       const [crashes, checkedCrashes] = await Promise.all([readCrashes(hot, found.map(({ endpoint }) => endpoint)), readCrashes(hot, checkedVersions(found))]);
-      const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint), crashes);
+      const fleet = new ReconcileFleet(sql, found.map(({ endpoint }) => endpoint), crashes);
       const byId = new Map(found.map((one) => [one.endpoint.id, one]));
-      const written = new TurnWrites(sql);
+      const written = new ReconcileWrites(sql);
       for (const id of endpointIds) {
         const one = byId.get(id);
-        if (one) await turn(id, turnOf({ sql, fleet, written, checkedCrashes }, one));
+        if (one) await run(id, reconcileOf({ sql, fleet, written, checkedCrashes }, one));
       }
-      await written.all();
+      await written.flush();
       return true;
     });
-    return taken.catch((error: unknown) => isGpuTaken(error) ? false : Promise.reject(error));
+    return committed.catch((error: unknown) => isGpuTaken(error) ? false : Promise.reject(error));
   }
 
-  /** Marks one worker as going before its next job, because it asked for that. Answers its endpoint; undefined: it goes already. */
+  /**
+   * Drains one worker before its next job, because it asked for that. Returns its endpoint, `undefined` if it already
+   * drains.
+   */
   async drainOne(workerId: string, machineId: string): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ endpoint_id: string }[]>`
       UPDATE worker SET desired = 'DRAIN' WHERE id = ${workerId} AND machine_id = ${machineId} AND desired = 'RUN' RETURNING endpoint_id`;
@@ -189,7 +200,10 @@ export class ScaleStore {
   }
 }
 
-/** A worker holds something, and is soon to be written down as busy again: sessions tell when a job ends, nobody when a request does. */
+/**
+ * Returns whether a worker that holds jobs or requests must be recorded as busy. Sessions report ended jobs, but nobody
+ * reports ended requests.
+ */
 function countsAgain({ held, idleMs }: WorkerSample, { type, idleTimeoutSeconds }: EndpointSample['endpoint']): boolean {
   return held > 0 && (type === 'LB' || idleMs * 2 >= idleTimeoutSeconds * 1_000);
 }

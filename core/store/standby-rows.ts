@@ -1,24 +1,25 @@
 /**
- * Frozen workers: which are frozen, woken or made to go, locked in the order of worker-order.ts. All of it under the placement lock, which is kept until
- * the transaction ends: a worker is never woken while what it has is given to another.
+ * Changes of standby workers: freeze, resume and evict, locked in the order of worker-order.ts. All of them hold the
+ * placement lock until the transaction ends, so that a worker never resumes while its resources are assigned to
+ * another.
  */
 import type { Statement } from './database.ts';
 
-/** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
+/** Key of the advisory lock for placing workers and pods. Two concurrent placements could assign the same GPU twice. */
 export const PLACEMENT_LOCK = 5_947_213_006;
 
-/** A worker that shall do something else now. */
+/** A worker whose desired state changed. */
 export interface MovedWorker {
   id: string;
   machineId: string;
 }
 
-/** Takes the placement lock. A second time costs a round trip and nothing else. */
+/** Takes the placement lock. Idempotent: taking it again costs one round trip. */
 export async function lockPlacement(statement: Statement): Promise<void> {
   await statement`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
 }
 
-/** Freezes workers while their machines have room for that, the last busy first. Answers those that are to be frozen. */
+/** Puts workers on standby while their machines can hold more, most recently busy first. Returns those that were. */
 export async function freezeWorkers(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
   if (workerIds.length === 0) return [];
   await lockPlacement(statement);
@@ -37,8 +38,8 @@ export async function freezeWorkers(statement: Statement, workerIds: readonly st
     WHERE w.id = idle.id AND idle.place <= room.free RETURNING w.id, w.machine_id AS "machineId"`;
 }
 
-/** Wakes frozen workers. Answers those that were still frozen. */
-export async function wakeStandbys(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
+/** Resumes standby workers. Returns those that were still on standby. */
+export async function resumeStandbys(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
   if (workerIds.length === 0) return [];
   await lockPlacement(statement);
   return statement<MovedWorker[]>`
@@ -48,7 +49,7 @@ export async function wakeStandbys(statement: Statement, workerIds: readonly str
     WHERE w.id = l.id RETURNING w.id, w.machine_id AS "machineId"`;
 }
 
-/** Makes frozen workers go for what takes their place. The lock is held: the place was chosen under it. */
+/** Drains standby workers whose slot is assigned to another worker. The caller holds the placement lock. */
 export async function evictStandbys(statement: Statement, workerIds: readonly string[]): Promise<void> {
   if (workerIds.length === 0) return;
   await statement`

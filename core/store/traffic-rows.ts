@@ -1,11 +1,11 @@
-/** What went on lately at endpoints, for their scaler. It is written in traffic-store.ts. */
+/** Reads recent traffic of endpoints for their scaler. traffic-store.ts writes it. */
 import { STARTS_SEEN_MAX, TRAFFIC_SPANS_SEEN_MAX, TRAFFIC_WINDOWS_MS, trafficSample } from '../domain/traffic.ts';
 import type { TrafficSample, TrafficSums } from '../domain/traffic.ts';
 import type { Fragment, Sql } from './database.ts';
 import { readGpuStarts } from './gpu-start-rows.ts';
 import type { GpuAsking } from './gpu-start-rows.ts';
 
-/** What went on lately at endpoints, for their scaler. */
+/** Returns recent traffic of endpoints. */
 export async function readTraffic(sql: Sql, endpoints: readonly GpuAsking[]): Promise<Map<string, TrafficSample>> {
   if (endpoints.length === 0) return new Map();
   const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
@@ -22,14 +22,14 @@ export async function readTraffic(sql: Sql, endpoints: readonly GpuAsking[]): Pr
   return new Map(rows.map(({ id, slots, starts, ...sums }) => [id, trafficSample(sums, starts, slots, byGpu.get(id))]));
 }
 
-/** Jobs that a worker of endpoint `e` holds at once, as those that are there say. */
+/** Returns how many jobs a worker of endpoint `e` holds at once, as its workers report. */
 export function slotsOf(sql: Sql): Fragment {
   return sql`greatest(coalesce(
     (SELECT max(w.capacity) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'READY'),
     e.worker_concurrency), 1)`;
 }
 
-/** How long the last workers of endpoint `e` took until they could work, in milliseconds. */
+/** Returns the start times of the last workers of endpoint `e`, in milliseconds. */
 export function lastStarts(sql: Sql): Fragment {
   return sql`
     SELECT coalesce(array_agg(ms), '{}') AS starts FROM (

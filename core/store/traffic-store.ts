@@ -1,4 +1,4 @@
-/** What went on at endpoints: written by each replica, read by the SLO scaler and for what-if questions. */
+/** Traffic of endpoints: written by each replica, read by the SLO scaler and for what-if questions. */
 import type { TimesCounted } from '../domain/job-times.ts';
 import { BINS_MAX, TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
 import type { TrafficSpan } from '../domain/traffic.ts';
@@ -6,15 +6,15 @@ import type { Recorded, RecordedDecision } from '../domain/what-if.ts';
 import type { Database } from './database.ts';
 import { lastStarts, slotsOf } from './traffic-rows.ts';
 
-/** Samples that are replayed for one question, in bytes; of more the latest. */
+/** Maximum size of the samples that one what-if question replays, in bytes. Older samples are left out. */
 const SAMPLES_BYTES_MAX = 4 * 1024 * 1024;
 
-/** What one replica saw of one endpoint. */
+/** Traffic of one endpoint at one replica. */
 interface SeenTraffic extends Omit<TrafficSpan, 'endMs' | 'spanMs'> {
   endpointId: string;
-  /** Jobs with low priority that were submitted. */
+  /** Submitted jobs with low priority. */
   arrivedLow: number;
-  /** Jobs that became COMPLETED, and those that became FAILED or TIMED_OUT. */
+  /** Jobs that became COMPLETED, and jobs that became FAILED or TIMED_OUT. */
   completed: number;
   failed: number;
 }
@@ -26,7 +26,7 @@ export class TrafficStore {
     this.#database = database;
   }
 
-  /** Appends what was seen in the last `spanMs` milliseconds. */
+  /** Appends the traffic of the last `spanMs` milliseconds. */
   async append(seen: readonly SeenTraffic[], spanMs: number): Promise<void> {
     await this.#database.sql`
       INSERT INTO endpoint_traffic (endpoint_id, span_ms, arrived, executed, execution_ms, executions, waits, arrived_low, completed, failed)
@@ -35,7 +35,7 @@ export class TrafficStore {
         executions int[], waits int[], "arrivedLow" int, completed int, failed int)`;
   }
 
-  /** What was recorded of an endpoint in the last so many hours. */
+  /** Returns the recorded traffic of an endpoint in the last `hours` hours. */
   async recorded(endpointId: string, accountId: string, hours: number): Promise<Recorded> {
     const { sql } = this.#database;
     const since = sql`now() - ${hours}::int * interval '1 h'`;
@@ -47,7 +47,8 @@ export class TrafficStore {
       SELECT ${ms('decided_at')} AS "decidedAtMs", target, throttled, sample -> 'settings' AS settings,
         CASE WHEN sum(sample_bytes) OVER (ORDER BY id DESC) <= ${SAMPLES_BYTES_MAX} THEN sample END AS sample
       FROM scale_log WHERE endpoint_id = ${endpointId} AND decided_at > ${since} ORDER BY id`;
-    // A span that began earlier and has ended since is not found by the index; a week back is far enough for those that matter.
+    // The index does not find spans that began earlier and have ended since. A week back is far enough for those that
+    // matter.
     const workers = await sql<{ fromMs: number; untilMs: number }[]>`
       SELECT ${ms('started_at')} AS "fromMs", (extract(epoch FROM coalesce(ended_at, now())) * 1000)::bigint AS "untilMs" FROM usage_span
       WHERE account_id = ${accountId} AND kind = 'WORKER' AND started_at > ${since} - interval '7 days' AND endpoint_id = ${endpointId}
@@ -59,8 +60,8 @@ export class TrafficStore {
   }
 
   /**
-   * How long jobs waited and ran in the last `spanMs` milliseconds, and how many came and ended, by steps that begin at whole multiples of `stepMs`;
-   * steps in which nothing went on are left out.
+   * Returns wait and run times in the last `spanMs` milliseconds, with the numbers of submitted and ended jobs, by
+   * steps that begin at multiples of `stepMs`. Steps without traffic are left out.
    */
   async times(endpointId: string, spanMs: number, stepMs: number): Promise<{ sinceMs: number; steps: TimesCounted[] }> {
     const { sql } = this.#database;
@@ -74,7 +75,7 @@ export class TrafficStore {
     return { sinceMs: now.sinceMs, steps: [...steps] };
   }
 
-  /** Deletes up to `limit` spans that are old. Number of them. */
+  /** Deletes up to `limit` old spans. Returns their number. */
   async reap(limit: number): Promise<number> {
     const { sql } = this.#database;
     const rows = await sql`
@@ -84,7 +85,10 @@ export class TrafficStore {
   }
 }
 
-/** Histograms of many rows as one. Bin by bin: what is unnested is a row for each of them, and takes several times as long. */
+/**
+ * Returns the sum of histograms over many rows. It sums bin by bin, because unnesting makes a row per bin and takes
+ * several times as long.
+ */
 function binSums(column: string): string {
   return `ARRAY[${Array.from({ length: BINS_MAX }, (_, bin) => `coalesce(sum(${column}[${bin + 1}]), 0)`).join(', ')}]`;
 }

@@ -1,14 +1,17 @@
-/** Which workers a report made ready, and what they were started for: read in the statement that writes it, so that each start is told once. */
+/**
+ * Finds workers that a report made ready, and why they were started. Read in the statement that writes the report, so
+ * that each start is counted once.
+ */
 import type { Fragment, Sql } from './database.ts';
 
-/** Nothing ran before; another was wanted beside others; a new version; one that crashed; a frozen one was woken. */
+/** Cause of a start: from zero, beside others, a new version, a crash, or a resumed standby worker. */
 export type StartCause = 'from_zero' | 'scale' | 'release' | 'crash' | 'resume';
 
-/** A worker that can take jobs now. */
+/** A worker that became ready. */
 export interface WorkerStart {
   endpointId: string;
   cause: StartCause;
-  /** From when it was asked for, in milliseconds. Undefined: it was woken. */
+  /** Milliseconds since it was requested, `undefined` if it was resumed. */
   tookMs?: number;
 }
 
@@ -33,7 +36,7 @@ export function startColumns(sql: Sql): Fragment {
     coalesce(extract(epoch FROM w.ready_at - w.created_at) * 1000, 0)::bigint AS start_ms`;
 }
 
-/** The starts among what was changed. */
+/** Returns the starts among the changed workers. */
 export function startsOf(rows: readonly StartRow[]): WorkerStart[] {
   return rows.flatMap(({ endpoint_id: endpointId, start_cause: cause, start_ms: ms }) => (
     cause === null ? [] : [{ endpointId, cause, ...(cause === 'resume' ? {} : { tookMs: Number(ms) }) }]

@@ -14,7 +14,7 @@ export const worker = pgTable('worker', {
    * stays until it is old (endedAt).
    */
   desired: text('desired').notNull().default('RUN'),
-  /** The endpoint that its GPUs were needed for when it was asked to give way (core/domain/giving-way.ts). Empty: it was not. Written by scaling. */
+  /** The endpoint that its GPUs were needed for when it was asked to give way (core/domain/preemption.ts). Empty: it was not. Written by scaling. */
   gaveWayTo: text('gave_way_to').notNull().default(''),
   /** When `desired` became what it is. */
   desiredAt: instant('desired_at').notNull().defaultNow(),

@@ -1,6 +1,7 @@
 /**
- * How soon decisions follow conditions that no first job brings about: a wait that has become too long, jobs for one more worker, idleness, the end of a pause
- * after a crash, a GPU that comes free. Each at endpoints of its own on scripted machines, one after the other, by the database's clock.
+ * How soon decisions follow conditions other than a first job: a wait that is too long, jobs for one more worker,
+ * idleness, the end of a back-off after a crash, a freed GPU. Each with endpoints of its own on scripted machines, one
+ * after the other, by the database's clock.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
@@ -13,19 +14,19 @@ import { range } from './fleet.ts';
 import type { Fleet, FleetAccount, FleetEndpoint } from './fleet.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
-/** Endpoints of each condition. */
+/** Endpoints per condition. */
 const EACH = 40;
-/** Between two of them, in milliseconds: they meet every moment of a period. */
+/** Milliseconds between two of them, so that they hit every moment of a period. */
 const APART_MS = 70;
 const SECONDS = 2;
 const GPU = 'NVIDIA A100 80GB PCIe';
-/** Waits for what a core that misses its bounds still does. */
+/** Timeout for a core that misses its bounds. */
 const WAIT_MS_MAX = 60_000;
 
-/** Some milliseconds of each endpoint. */
+/** Results of each endpoint, in milliseconds. */
 type Times = { ms: number }[];
 
-/** What a condition works with. */
+/** Context of a condition. */
 interface Scene {
   sql: postgres.Sql;
   fleet: Fleet;
@@ -34,7 +35,7 @@ interface Scene {
   of(fields: Partial<Endpoint>): Promise<FleetEndpoint[]>;
   update(endpoint: FleetEndpoint, fields: Partial<Endpoint>): Promise<unknown>;
   agent: ScriptedAgent;
-  /** Workers that these endpoints have had, in all. */
+  /** Workers that these endpoints have had in total. */
   started(endpoints: readonly FleetEndpoint[], count: number): Promise<unknown>;
 }
 
@@ -43,7 +44,7 @@ const CONDITIONS: readonly [what: string, measure: (scene: Scene) => Promise<Tim
   ['a GPU that comes free', frees],
 ];
 
-/** One line a condition. */
+/** One line per condition. */
 export async function measureConditions({ replicas, clients, sql }: MeasuredCore, fleet: Fleet): Promise<string[]> {
   const lines: string[] = [];
   const addresses = replicas().map(({ core }) => core.ready.address!);
@@ -110,7 +111,7 @@ async function idles({ sql, of, started, update }: Scene): Promise<Times> {
   await apart(endpoints, (endpoint) => update(endpoint, { workersMin: 0 }));
   await waitFor('them to go', async () => (
     await sql`SELECT FROM worker WHERE endpoint_id = ANY(${idsOf(endpoints)}) AND ended_at IS NULL`).length === 0, WAIT_MS_MAX);
-  // Those that were idle for as long already when they were let go have their change of settings for a condition.
+  // For endpoints that were idle long enough before, the change of settings is the condition.
   return sql<Times>`
     SELECT extract(epoch FROM w.desired_at - greatest(w.busy_at + ${SECONDS}::int * interval '1 s', a.at))::float8 * 1000 AS ms FROM worker w
     JOIN (SELECT subject_id, max(at) AS at FROM audit_event GROUP BY 1) a ON a.subject_id = w.endpoint_id
@@ -140,7 +141,7 @@ async function frees({ sql, of, started, update }: Scene): Promise<Times> {
     await sql`SELECT FROM scale_decision WHERE throttled = 1 AND endpoint_id = ANY(${idsOf(waiting)})`).length === EACH, WAIT_MS_MAX);
   await apart(having, (endpoint) => update(endpoint, { workersMin: 0, workersMax: 0 }));
   await started(waiting, EACH);
-  // Whoever waits takes the GPU that came free before: it has the worker whose GPU it was.
+  // The waiting endpoint takes the freed GPU.
   return sql<Times>`
     SELECT extract(epoch FROM next.created_at - before.ended_at)::float8 * 1000 AS ms
     FROM worker next JOIN worker before ON before.gpu_uuids = next.gpu_uuids AND before.endpoint_id = ANY(${idsOf(having)})

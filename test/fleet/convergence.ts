@@ -1,13 +1,18 @@
-/** Whether workers come to what was decided, and machines to what core has: looked at all along, and exactly at moments at which nothing changes. */
+/**
+ * Checks that workers match decisions and machines match core: continuously, and exactly at moments without changes.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Fleet } from './fleet.ts';
 
-/** What differs may do so for so long: a session ends and begins, a message is on its way, all of them share a processor. */
+/**
+ * Milliseconds for which a difference is allowed: sessions reconnect, messages are in flight, and all processes share a
+ * CPU.
+ */
 const LATE_MS_MAX = 10_000;
-/** And it must have been seen so often: where one look takes long, few of them tell nothing of what was in between. */
+/** Minimum number of checks that saw it: if one check takes long, few checks say nothing about the time between. */
 const LATE_LOOKS_MIN = 10;
 /** Workers that an endpoint may have more or fewer than decided while its load changes. */
 const SLACK = 1;
@@ -15,7 +20,7 @@ const AGAIN_MS = 300;
 
 interface EndpointRow {
   id: string;
-  /** By its decision, without those that found no place. */
+  /** Target of its decision without unplaced workers. */
   wanted: number;
   there: number;
   /** Of the decision. */
@@ -27,16 +32,16 @@ interface WorkerRow {
   machineId: string;
   desired: string;
   state: string;
-  /** Attempts that it holds as far as core knows. */
+  /** Attempts that it holds, as known to core. */
   held: number;
 }
 
 export class Convergence {
   readonly #fleet: Fleet;
   readonly #sql: postgres.Sql;
-  /** Since when each difference was there at every look, and at how many of them. */
+  /** For each difference, since when all checks saw it, and how many. */
   readonly #since = new Map<string, { at: number; looks: number }>();
-  /** Endpoints with workers or a decision for some, each as often as it was looked at, and how often it had as many as decided. */
+  /** Counts per endpoint with workers or a target: checks, and checks that matched the decision. */
   readonly seen = { endpoints: 0, exact: 0 };
 
   constructor(fleet: Fleet, sql: postgres.Sql) {
@@ -44,7 +49,7 @@ export class Convergence {
     this.#sql = sql;
   }
 
-  /** Looks once. What differs at every look for too long is a fault of the fleet, once. */
+  /** Checks once. A difference that lasts too long is a fault of the fleet, reported once. */
   async look(): Promise<void> {
     const found = new Map([...await this.#endpoints(SLACK), ...await this.#workers(false)]);
     const now = performance.now();
@@ -57,7 +62,7 @@ export class Convergence {
     }
   }
 
-  /** While the load stays the same: answers the differences, however small, that stay through all of some seconds. */
+  /** Returns the differences, however small, that last for some seconds under a steady load. */
   async settled(): Promise<string[]> {
     let left: Map<string, string> | undefined;
     for (const until = performance.now() + LATE_MS_MAX; ;) {
@@ -68,7 +73,7 @@ export class Convergence {
     }
   }
 
-  /** Endpoints that have more or fewer workers than decided. Turns write both in one transaction. */
+  /** Endpoints with more or fewer workers than decided. A reconcile writes both in one transaction. */
   async #endpoints(slack: number): Promise<Map<string, string>> {
     const rows = await this.#sql<EndpointRow[]>`
       SELECT e.id, coalesce(d.target - d.throttled, 0) AS wanted, count(w.id)::int AS there, d.reason
@@ -81,7 +86,10 @@ export class Convergence {
     return new Map(off.map(({ id, wanted, there, reason }) => [id, `endpoint ${id} has ${there} workers, and ${wanted} were decided: ${reason}`]));
   }
 
-  /** Workers that core and their machine do not see alike, or that do not do what core wants of them. Machines without a session are left out. */
+  /**
+   * Workers whose state differs between core and their machine, or from their desired state. Machines without a session
+   * are left out.
+   */
   async #workers(held: boolean): Promise<Map<string, string>> {
     const rows = await this.#sql<WorkerRow[]>`
       SELECT w.id, w.machine_id AS "machineId", w.desired, w.state, coalesce(j.held, 0)::int AS held FROM worker w JOIN machine m ON m.id = w.machine_id
@@ -94,7 +102,7 @@ export class Convergence {
       for (const { id, desired, state, held: attempts } of byCore.values()) {
         const worker = machine.workers.get(id);
         const there = worker ? `${enumName(WorkerState, worker.state)}${held ? ` with ${worker.held.size}` : ''}` : 'not there';
-        // One that crashed is kept by core alone, as the place of its follower.
+        // Only core keeps a crashed worker, until its successor replaces it.
         const wanted = `${state}${held ? ` with ${attempts}` : ''}`;
         const isDone = worker === undefined || desired === 'RUN' || (desired === 'FREEZE' ? state === 'FROZEN' : worker.held.size > 0);
         if (isDone && (worker ? there === wanted : state === 'UNHEALTHY')) continue;

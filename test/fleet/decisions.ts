@@ -1,6 +1,7 @@
 /**
- * `npm run fleet -- --decisions`: how soon a decision follows its condition, and what that costs. A job comes to one endpoint after the other of a thousand
- * that sleep; from its submission to the decision that wants a worker, by the database's clock. Then other conditions, beside the same thousand.
+ * `npm run fleet -- --decisions`: how soon a decision follows its condition, and its cost. Jobs arrive at one idle
+ * endpoint after the other of a thousand. Measured from submission to the decision that adds a worker, by the
+ * database's clock. Then other conditions, beside the same thousand.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
@@ -10,17 +11,20 @@ import { measureConditions } from './conditions.ts';
 import { Fleet } from './fleet.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
-/** Machines, and the jobs that come in a second. */
+/** Machines, and arrivals per second. */
 const MACHINES = 20;
 const JOBS_PER_SECOND = 10;
 const SECONDS = 20;
 
 const END_MS_MAX = 120_000;
 const LOOK_MS = 200;
-/** Of those whose first jobs come at once: room for a worker of each. */
+/** Endpoints whose first jobs arrive at once; each finds capacity for a worker. */
 const AT_ONCE_WORKERS_EACH = 4;
 
-/** One line a figure; with several replicas those of each, and of all. Each job is submitted to the next of them, and machines are at any. */
+/**
+ * One line per figure; with several replicas, of each and of all. Jobs are submitted round robin, and machines connect
+ * to any replica.
+ */
 export async function measureDecisions(measured: MeasuredCore, endpoints: number, seed: number): Promise<string> {
   const { replicas, clients, rootKey, sql } = measured;
   const cores = replicas();
@@ -57,7 +61,7 @@ export async function measureDecisions(measured: MeasuredCore, endpoints: number
   }
 }
 
-/** What processes took of a processor since then: of all, and of each where there are several. */
+/** CPU use since then: of all processes, and of each if there are several. */
 function percents(before: readonly number[], after: readonly number[], sinceMs: number): string {
   const seconds = (performance.now() - sinceMs) / 1_000;
   const each = after.map((us, place) => (us - before[place]!) / 1e4 / seconds);
@@ -65,7 +69,7 @@ function percents(before: readonly number[], after: readonly number[], sinceMs: 
   return each.length === 1 ? all : `${all} (${each.map((one) => `${one.toFixed(1)} %`).join(', ')})`;
 }
 
-/** The same when so many get their first job at once: what each of them pays alone stands in the way of all. */
+/** The same with this many first jobs at once: costs per endpoint delay all others. */
 export async function measureAtOnce({ core, clients, rootKey, sql }: MeasuredCore, postgresPid: number, endpoints: number, seed: number): Promise<string> {
   const parts = { addresses: () => [core().ready.address!], clients, rootKey, sql };
   const machines = Math.ceil(endpoints / AT_ONCE_WORKERS_EACH);
@@ -91,7 +95,7 @@ export async function measureAtOnce({ core, clients, rootKey, sql }: MeasuredCor
   }
 }
 
-/** `jobIds`: of these alone. */
+/** `jobIds`: only these. */
 async function untilDecided(sql: postgres.Sql, jobIds?: readonly string[]): Promise<string> {
   const only = jobIds === undefined ? sql`true` : sql`j.id = ANY(${[...jobIds]})`;
   const [row] = await sql<{ jobs: number; half: number; most: number; all: number }[]>`

@@ -1,20 +1,20 @@
 /**
- * Drains while all workers are busy: machines that their operator empties, endpoints that are to have fewer workers, and endpoints whose workers are all
- * replaced. Busy workers end after their jobs, and no attempt is lost by it.
+ * Drains while all workers are busy: cordoned machines, lowered workersMax, and endpoints whose workers are all
+ * replaced. Busy workers end after their jobs, and no attempt is lost.
  */
 import { MACHINE_LOST_REASON } from '../../core/domain/worker.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
 import { many, range } from './fleet.ts';
 
-/** Waits for a condition as long as whoever asks is patient. */
+/** Waits for a condition, with the caller's patience. */
 export type Patient = (what: string, check: () => Promise<boolean>) => Promise<unknown>;
 
-/** What came of it. */
+/** Results. */
 export interface Drained {
-  /** Sentences. */
+  /** Faults, as sentences. */
   faults: string[];
-  /** Jobs that ran meanwhile, workers that were told to go while they had some, and machines that were emptied. */
+  /** Jobs that ran meanwhile, workers that were drained while busy, and machines that were emptied. */
   jobs: number;
   told: number;
   machines: number;
@@ -22,11 +22,11 @@ export interface Drained {
 
 /** One machine of so many is emptied. */
 const MACHINES_EACH = 10;
-/** Endpoints that take part, at the most. */
+/** Maximum number of endpoints that take part. */
 const ENDPOINTS_MAX = 50;
 const LEFT_AFTER = 2;
 
-/** Begins with a fleet that rests and ends with one that has nothing to do. */
+/** Begins and ends with an idle fleet. */
 export async function checkDrains(fleet: Fleet, { sql }: FleetCore, patient: Patient): Promise<Drained> {
   const most = Math.max(...fleet.endpoints.map(({ workersMax }) => workersMax));
   const large = fleet.endpoints.filter(({ workersMax, image }) => workersMax === most && !image).slice(0, ENDPOINTS_MAX);
@@ -61,7 +61,9 @@ export async function checkDrains(fleet: Fleet, { sql }: FleetCore, patient: Pat
   return { faults, jobs: ids.length + beside.length, told, machines: emptied.length };
 }
 
-/** Waits until all workers of these endpoints that are to go know of it, and answers how many of them go on with jobs that they have. */
+/**
+ * Waits until all draining workers of these endpoints know of it. Returns how many of them continue with their jobs.
+ */
 async function busyTold({ machines }: Fleet, sql: FleetCore['sql'], patient: Patient, endpointIds: readonly string[]): Promise<number> {
   let told: { id: string; machineId: string }[] = [];
   const at = (worker: { id: string; machineId: string }) => machines.find(({ id }) => id === worker.machineId)?.workers.get(worker.id);
@@ -76,7 +78,7 @@ async function busyTold({ machines }: Fleet, sql: FleetCore['sql'], patient: Pat
   return told.filter((worker) => at(worker)!.held.size > 0).length;
 }
 
-/** Attempts that were lost but by a machine whose lease ended, and jobs that did not come to their end at the first try. */
+/** Lost attempts, except by machines with an expired lease, and jobs that did not end at their first attempt. */
 async function lostBy(sql: FleetCore['sql'], ids: readonly string[]): Promise<string[]> {
   const rows = await sql<{ id: string; state: string; attempt: number; cause: string | null; reason: string | null }[]>`
     SELECT j.id, j.state, j.attempt, l.cause, w.reason FROM job j LEFT JOIN lost_attempt l ON l.endpoint_id = j.endpoint_id AND l.job_id = j.id

@@ -1,4 +1,4 @@
-/** Jobs that wait for a cause that is known, because it was made: what explains them must name it. */
+/** Jobs that wait for a known cause, because the test made it: their explanation must name it. */
 import { NO_WORKERS_TEXT } from '../../core/domain/placement-refusal.ts';
 import { ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
@@ -10,12 +10,12 @@ interface Cause {
   what: string;
   named: RegExp;
   fields: Partial<Endpoint>;
-  /** Jobs, of which one is left waiting, and how long each runs. */
+  /** Number of jobs, of which one waits, and their run time. */
   jobs: number;
   runMs: number;
 }
 
-/** Longer than it takes to ask. */
+/** Longer than an explanation takes. */
 const LONG_MS = 8_000;
 const ONE_BY_ONE = { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 };
 const CAUSES: Cause[] = [
@@ -30,8 +30,8 @@ const CAUSES: Cause[] = [
 ];
 
 /**
- * Makes all of them, waits until each is named with what would change it, and takes what waits away. Answers the causes of which one of both was
- * never said, with what was said instead.
+ * Makes all causes, waits until each is named with its remedy, and removes the jobs. Returns the causes for which
+ * either was never named, with what was said instead.
  */
 export async function checkCauses(
   fleet: Fleet, core: FleetCore, patient: (what: string, check: () => Promise<boolean>) => Promise<unknown>,

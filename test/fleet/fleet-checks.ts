@@ -1,4 +1,4 @@
-/** What must hold of a fleet all along and at its end. Each check answers the faults it found, as sentences. */
+/** Invariants of a fleet, during the run and at its end. Each check returns faults as sentences. */
 import { isDeepStrictEqual } from 'node:util';
 import type postgres from 'postgres';
 import { decide } from '../../core/domain/scale-decision.ts';
@@ -8,7 +8,7 @@ import type { EndpointExplanation } from '../../proto/gen/slipway/v1/explanation
 /** Decisions that are read at once. */
 const PAGE = 500;
 
-/** At every moment. `lowered`: endpoints that may have more workers than workersMax, because that was lowered just now. */
+/** At any time. `lowered`: endpoints that may exceed workersMax, because it was lowered just now. */
 export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string> = new Set()): Promise<string[]> {
   const twice = await sql<{ machine_id: string; uuid: string; n: number }[]>`
     SELECT machine_id, uuid, count(*)::int AS n FROM worker, unnest(gpu_uuids) AS uuid WHERE ended_at IS NULL AND desired = 'RUN' AND state <> 'UNHEALTHY'
@@ -16,7 +16,7 @@ export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string
   const many = await sql<{ id: string; n: number; workers_max: number }[]>`
     SELECT e.id, e.workers_max, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
     WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version GROUP BY e.id, e.workers_max HAVING count(*) > e.workers_max`;
-  // What drains counts, what is frozen does not; one that crashed has no GPU.
+  // Draining workers count, standby workers do not; crashed workers have no GPU.
   const over = await sql<{ name: string; workers: number; worker_quota: number | null; gpus: number; gpu_quota: number | null }[]>`
     SELECT a.name, a.worker_quota, a.gpu_quota, count(*)::int AS workers,
       coalesce(sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY'), 0)::int AS gpus
@@ -31,7 +31,7 @@ export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string
   ];
 }
 
-/** At the end, when all has come to rest. */
+/** At the end, when nothing changes any more. */
 export async function checkEnd(sql: postgres.Sql): Promise<string[]> {
   const [left] = await sql<{ jobs: number; failed: number; workers: number; holds: number; spans: number; throttled: number }[]>`
     SELECT (SELECT count(*) FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS'))::int AS jobs,
@@ -48,7 +48,7 @@ export async function checkEnd(sql: postgres.Sql): Promise<string[]> {
 
 type LoggedRow = Omit<Decision, 'refusalByMachine'> & { id: number; sample: DecisionSample };
 
-/** Every decision of the log is made again from its sample. */
+/** Decides each logged sample again. */
 export async function checkReplays(sql: postgres.Sql): Promise<{ decisions: number; faults: string[] }> {
   const faults: string[] = [];
   let decisions = 0;
@@ -68,13 +68,13 @@ export async function checkReplays(sql: postgres.Sql): Promise<{ decisions: numb
   }
 }
 
-/** An explanation says nothing that the fields beside it deny, and names a cause at all. */
+/** An explanation must name a cause, and must not contradict the fields beside it. */
 export function checkExplanation({ summary, queued, workers, limits }: EndpointExplanation): string[] {
   const count = (state: string): number => workers.filter((worker) => worker.state === state).length;
   const wrong = (what: string): string[] => [`an explanation ${what}: ${summary}`];
   if (queued === 0) return [];
   if (/\d+ of \d+ workers? starts?/.test(summary) && count('STARTING') === 0) return wrong('speaks of starting workers where none is');
-  // Why a machine waits is told of it when its workers have been replaced, too.
+  // The reason of a machine is also shown after its workers were replaced.
   if (/crashed(?! there)/.test(summary) && count('CRASHED') === 0 && !/starts? /.test(summary)) return wrong('speaks of crashed workers where none is');
   if (/are busy or going|is busy or going/.test(summary) && workers.some(({ state }) => state === 'IDLE')) return wrong('forgets an idle worker');
   if (/workersMax is/.test(summary) && limits.every(({ limit }) => limit !== 'WORKERS_MAX')) return wrong('names a limit that does not bind');

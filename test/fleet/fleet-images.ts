@@ -6,18 +6,18 @@ export class FleetImages {
   readonly #pull: (done: () => void) => void;
   readonly #onChange: () => void;
 
-  /** `pull` takes the time of one and calls back; `onChange`: there is one more. */
+  /** `pull` takes the time of a pull and calls back. `onChange` is called after each new image. */
   constructor(pull: (done: () => void) => void, onChange: () => void) {
     this.#pull = pull;
     this.#onChange = onChange;
   }
 
-  /** As machines tell of them. */
+  /** In the form of machine reports. */
   get list() {
     return [...this.#here].map((name) => ({ name, digest: '', sizeBytes: 0 }));
   }
 
-  /** Does something once the image is here; no name: at once. */
+  /** Calls back when the image is present, at once without an image. */
   with(name: string, then: () => void): void {
     if (name === '' || this.#here.has(name)) return then();
     const waiting = this.#pulls.get(name);

@@ -1,4 +1,7 @@
-/** The session of one simulated machine with core, as an agent keeps it: with a lease, heartbeats, and a new one whenever one ends. */
+/**
+ * The session of a simulated machine with core, like an agent's: a lease, heartbeats, and a new session whenever one
+ * ends.
+ */
 import { status } from '@grpc/grpc-js';
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { AgentServiceClient, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -10,19 +13,19 @@ import { reconnectMs } from '../../gpu-agent/session/connect-loop.ts';
 import { Lease } from '../../gpu-agent/session/lease.ts';
 import type { FleetMachineOptions } from './fleet-worker.ts';
 
-/** Core has no cause for these. */
+/** Errors for which core has no cause. */
 const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
 
-/** What is sent. */
+/** A message to send. */
 type Message = Parameters<typeof SessionRequest.fromPartial>[0];
 
-/** What its machine has to say. */
+/** Reports of its machine. */
 export interface FleetLinkParts {
   options: FleetMachineOptions;
-  /** What is there when a session begins. */
+  /** The state when a session begins. */
   hello(): NonNullable<Message['hello']>;
   receive(message: SessionResponse): void;
-  /** Its lease has ended: core may give its work to others, so that it gives it up before. */
+  /** Called when its lease expired: core may assign its work elsewhere, so the machine gives it up first. */
   onExpired(): void;
 }
 
@@ -37,14 +40,14 @@ export class FleetLink {
   #failures = 0;
   #cut = false;
   #over = false;
-  /** Sessions that were tried. */
+  /** Number of attempted sessions. */
   sessions = 0;
 
   constructor(parts: FleetLinkParts) {
     this.#parts = parts;
     this.#lease = new Lease({
       clock: systemClock,
-      // A session that goes on all the same learns by a new hello that nothing is left.
+      // A session that continues learns by a new hello that nothing is left.
       onExpired: () => { parts.onExpired(); if (this.#stream) this.#ended(this.#stream); },
     });
   }
@@ -71,7 +74,7 @@ export class FleetLink {
     this.send({ hello: hello() });
   }
 
-  /** The network is gone for a while. */
+  /** Cuts the network for a while. */
   cut(ms: number): void {
     this.#cut = true;
     this.#drop();
@@ -85,12 +88,12 @@ export class FleetLink {
     for (const timer of this.#timers) timer.cancel();
   }
 
-  /** Without a session it is lost. */
+  /** Lost without a session. */
   send(message: Message): void {
     this.#stream?.write(SessionRequest.fromPartial(message));
   }
 
-  /** Does something later, unless it was stopped before. */
+  /** Runs something later, unless it was stopped before. */
   after(ms: number, what: () => void): Timer {
     const timer = systemClock.after(ms, () => { this.#timers.delete(timer); what(); });
     this.#timers.add(timer);

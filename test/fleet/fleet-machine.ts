@@ -1,6 +1,6 @@
 /**
- * One machine of the simulated fleet: it speaks the session protocol over a real socket as an agent does, with workers that take their time to start,
- * run jobs, crash, and stay through a short loss of the network. What it is told that must never be is a fault.
+ * A machine of the simulated fleet. It speaks the session protocol over a real socket like an agent. Its workers take
+ * time to start, run jobs, crash, and survive a short network loss. A message that must never arrive is a fault.
  */
 import { DesiredState, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -15,14 +15,17 @@ import { draw } from './lengths.ts';
 export class FleetMachine {
   readonly #options: FleetMachineOptions;
   readonly #workers = new Map<string, FleetWorker>();
-  /** What was told of workers that are gone, until core lists them no more: one that a list on its way still names must not start again. */
+  /**
+   * Reports about ended workers, until core no longer lists them: a list in flight that still names one must not start
+   * it again.
+   */
   readonly #gone = new Map<string, FleetReport>();
   readonly #images: FleetImages;
   readonly #starts: FleetStarts;
   /** Outcomes that core has not acknowledged. */
   readonly #outcomes = new Map<string, AttemptOutcome>();
   readonly #link: FleetLink;
-  /** What happened here so far; finished: workers that were told to go while they were busy, and went with nothing left undone. */
+  /** Counts of events; finished: workers that were drained while busy and ended with nothing left undone. */
   readonly counts = { started: 0, pulled: 0, frozen: 0, woken: 0, finished: 0 };
 
   constructor(options: FleetMachineOptions) {
@@ -46,7 +49,7 @@ export class FleetMachine {
     return this.#options.slowness > 1;
   }
 
-  /** Those whose process runs, by id. */
+  /** Running workers by id. */
   get workers(): ReadonlyMap<string, Readonly<FleetWorker>> {
     return this.#workers;
   }
@@ -59,7 +62,7 @@ export class FleetMachine {
     return this.#link.connected;
   }
 
-  /** Sessions that it tried. */
+  /** Number of attempted sessions. */
   get sessions(): number {
     return this.#link.sessions;
   }
@@ -69,18 +72,18 @@ export class FleetMachine {
     this.#link.connect();
   }
 
-  /** The network is gone for a while. */
+  /** Cuts the network for a while. */
   partition(ms: number): void {
     this.#link.cut(ms);
   }
 
-  /** Its operator ends the agent: what runs is given back, and after a while it starts again. */
+  /** Stops the agent in order: its work is given back. It restarts after a while. */
   leave(ms: number): void {
     for (const worker of this.#workers.values()) this.#kill(worker, WorkerState.STOPPED, 'the agent ends', OutcomeKind.RETURNED);
     this.#link.after(500, () => this.partition(ms));
   }
 
-  /** The machine loses its power, and comes back empty after a while. */
+  /** Cuts the power. The machine comes back empty after a while. */
   crash(ms: number): void {
     this.#loseAll();
     this.partition(ms);
@@ -98,7 +101,7 @@ export class FleetMachine {
     };
   }
 
-  /** Everything here is gone, and nobody is told: core finds out by the next hello, or because the lease has ended. */
+  /** Drops everything without a report: core notices by the next hello, or when the lease expires. */
   #loseAll(): void {
     for (const worker of this.#workers.values()) worker.over.resolve();
     for (const all of [this.#workers, this.#gone, this.#outcomes]) all.clear();
@@ -132,7 +135,7 @@ export class FleetMachine {
     for (const id of this.#gone.keys()) if (!wanted.has(id)) this.#gone.delete(id);
     for (const worker of desired.filter(({ workerId }) => !this.#workers.has(workerId) && !this.#gone.has(workerId))) {
       if (worker.desired === DesiredState.RUN) this.#start(worker);
-      // It was given up before this machine heard of it, and without a word it would be counted for ever.
+      // It was ended before this machine knew of it. Without a report it would count for ever.
       else this.#link.send({ workers: [{ workerId: worker.workerId, endpointId: worker.endpointId, state: WorkerState.STOPPED, capacity: 0, reason: '' }] });
     }
   }
@@ -160,7 +163,7 @@ export class FleetMachine {
     this.#workers.set(id, worker);
     this.counts.started += 1;
     this.#link.send({ workers: [reportOf(worker)] });
-    // As at an agent: who is to have a GPU waits for the end of whoever was told to end.
+    // Like an agent: a worker waits until the previous user of its GPU has ended.
     this.#starts.begin(worker, { ...spec!, free: Promise.all(others.map(({ over }) => over.promise)) }, (crash) => {
       if (crash === undefined) this.#becomeReady(worker);
       else if (this.#workers.get(id) === worker) this.#kill(worker, WorkerState.UNHEALTHY, crash, OutcomeKind.LOST);
@@ -223,7 +226,7 @@ export class FleetMachine {
     if (worker) this.#settle(worker);
   }
 
-  /** A worker's end is told last, when core has all of its outcomes. */
+  /** Reports a worker's end last, after core has all of its outcomes. */
   #settle(worker: FleetWorker): void {
     if (!worker.end || [...this.#outcomes.values()].some(({ ref }) => ref!.workerId === worker.id)) return;
     const report = { ...reportOf(worker), ...worker.end, exitCode: worker.end.state === WorkerState.UNHEALTHY ? 3 : 0 };

@@ -1,4 +1,7 @@
-/** How workers of one simulated machine start, as at an agent: with their image there and their GPUs free, a few at a time, and for no longer than they may. */
+/**
+ * Starts of workers on a simulated machine, like an agent's: image present and GPUs free, a few at a time, with a time
+ * limit.
+ */
 import { systemClock } from '../../core/runtime/clock.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import { StartGate } from '../../gpu-agent/units/start-gate.ts';
@@ -6,20 +9,20 @@ import type { FleetImages } from './fleet-images.ts';
 import type { FleetMachineOptions, FleetWorker } from './fleet-worker.ts';
 import { draw } from './lengths.ts';
 
-/** Of a machine with four processors. */
+/** As on a machine with four CPUs. */
 const PLACES = 8;
-/** Of the starts that fail so many never come to ask for work: a model that hangs while it is loaded. */
+/** Share of failing starts that hang while a model loads. */
 const HANGING_SHARE = 0.05;
 
-/** What a worker that starts waits for. */
+/** What a starting worker waits for. */
 export interface FleetStart {
   imageName: string;
-  /** Settled when nobody has its GPUs any more. */
+  /** Settled when its GPUs are free. */
   free: Promise<unknown>;
   initTimeoutSeconds: number;
 }
 
-/** What it needs of its machine. */
+/** Dependencies on its machine. */
 export interface FleetStartsParts {
   options: FleetMachineOptions;
   images: FleetImages;
@@ -36,7 +39,10 @@ export class FleetStarts {
     this.#gate = new StartGate(PLACES, { after: (ms, fn) => systemClock.after(ms / speed, fn) });
   }
 
-  /** Starts one; `done` is told why it crashed, or that it asks for work. Nothing is told of one that is over before. */
+  /**
+   * Starts a worker. `done` receives the reason of a crash, or nothing if it asks for work. Not called for a worker
+   * that ended before.
+   */
   begin(worker: FleetWorker, { imageName, free, initTimeoutSeconds }: FleetStart, done: (crash?: string) => void): void {
     const ending = new AbortController();
     void worker.over.promise.then(() => { ending.abort(); this.#gate.leave(worker.id); });

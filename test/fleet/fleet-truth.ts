@@ -1,4 +1,4 @@
-/** Whether what is said of jobs that wait is so: each of them is explained, and what its explanation says is compared with what the machines are at. */
+/** Checks explanations of waiting jobs against the true state of the machines. */
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { EndpointExplanation, WorkerExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
@@ -12,23 +12,23 @@ import { checkExplanation } from './fleet-checks.ts';
 import type { FleetMachine } from './fleet-machine.ts';
 import type { FleetWorker } from './fleet-worker.ts';
 
-/** A job that waits. */
+/** A waiting job. */
 export interface WaitingJob {
   id: string;
   endpointId: string;
 }
 
-/** A worker's machine, and the worker while it is there. */
+/** A worker's machine, and the worker while it exists. */
 interface Seen {
   machine: FleetMachine | undefined;
   worker: Readonly<FleetWorker> | undefined;
 }
 
-/** Core hears of what happens on a machine, and a machine of what core wants, a moment later; some moments where all of them share a processor. */
+/** Milliseconds for which core and machines may differ, as reports take a moment and all processes share a CPU. */
 const LATE_MS_MAX = 5_000;
 const AGAIN_MS = 300;
 const LEFT_SHOWN_MAX = 20;
-/** What a worker of each state is at its machine. That a machine does not know of one yet, or no more, passes. */
+/** The state of a worker on its machine for each state in core. Unknown workers are accepted for a while. */
 const TRUE_OF: Record<string, (seen: Seen) => boolean> = {
   STARTING: ({ worker }) => worker?.state === WorkerState.INITIALIZING,
   IDLE: ({ worker }) => worker?.state === WorkerState.READY && worker.held.size < worker.concurrency,
@@ -40,12 +40,12 @@ const TRUE_OF: Record<string, (seen: Seen) => boolean> = {
   AWAY: ({ machine }) => !machine?.connected,
 };
 
-/** All jobs that wait now. */
+/** All waiting jobs. */
 export async function waitingJobs({ sql }: FleetCore): Promise<WaitingJob[]> {
   return sql<WaitingJob[]>`SELECT id, endpoint_id AS "endpointId" FROM job WHERE state = 'IN_QUEUE' ORDER BY submitted_at, id`;
 }
 
-/** Has each job explained that still waits, and answers how many. What is said of one and stays untrue is a fault of the fleet. */
+/** Explains each waiting job and returns their number. A claim that stays untrue is a fault of the fleet. */
 export async function checkWaiting(fleet: Fleet, core: FleetCore, jobs: readonly WaitingJob[]): Promise<number> {
   const endpoints = new Map(fleet.endpoints.map((endpoint) => [endpoint.id, endpoint]));
   const doubts = new Map<string, WaitingJob>();
@@ -70,7 +70,10 @@ export async function checkWaiting(fleet: Fleet, core: FleetCore, jobs: readonly
   return explained;
 }
 
-/** What its endpoint's part says; undefined: it waits no more. As any client does, it waits while its account has asked too often. */
+/**
+ * Returns the explanation of its endpoint, `undefined` if it no longer waits. Like any client, it waits after a rate
+ * limit.
+ */
 async function explain(core: FleetCore, endpoint: FleetEndpoint, { id: jobId }: WaitingJob): Promise<EndpointExplanation | undefined> {
   const { id: endpointId, key } = endpoint;
   for (;;) {
@@ -84,7 +87,7 @@ async function explain(core: FleetCore, endpoint: FleetEndpoint, { id: jobId }: 
   }
 }
 
-/** What the machines know better, in sentences. */
+/** Returns contradictions with the machines, as sentences. */
 function untrue(fleet: Fleet, { gpuIds }: FleetEndpoint, { endpointId, summary, workers }: EndpointExplanation): string[] {
   const taken = Number(/(\d+) machines? ha(?:s|ve) too few of them free/.exec(summary)?.[1] ?? 0);
   const full = fleet.machines.filter((machine) => isFull(machine, gpuIds)).length;
@@ -108,14 +111,14 @@ function atMachine({ worker }: Seen): string {
   return worker ? `${enumName(WorkerState, worker.state)} with ${worker.held.size} jobs` : 'not there';
 }
 
-/** It has GPUs of these kinds, and none of them is free. */
+/** Returns whether it has GPUs of these types, and none is free. */
 function isFull({ gpus, workers }: FleetMachine, kinds: readonly string[]): boolean {
   const taken = new Set([...workers.values()].flatMap(({ gpuUuids }) => gpuUuids));
   const own = gpus.filter(({ name }) => kinds.includes(name));
   return own.length > 0 && own.every(({ uuid }) => taken.has(uuid));
 }
 
-/** Workers that have not ended, as core and as their machines have them, one a line: what a fleet that does not come to rest waits for. */
+/** Returns living workers as seen by core and by their machines, one per line, for a fleet that does not settle. */
 export async function leftWorkers({ machines }: Fleet, sql: postgres.Sql): Promise<string> {
   const rows = await sql<{ id: string; text: string }[]>`
     SELECT w.id, concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason, 'idle since', w.busy_at, 'target', d.target, d.reason) AS text

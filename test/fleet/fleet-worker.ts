@@ -1,24 +1,27 @@
-/** What a simulated machine is, and a worker on it. */
+/** Types of a simulated machine and its workers. */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 import type { FleetLengths } from './lengths.ts';
 
-/** About when endpoints that are idle for a second give their workers up, in milliseconds after a job: what crashes then may be told to go that moment. */
+/**
+ * About when endpoints with an idle timeout of one second drain their workers, in milliseconds after a job: a worker
+ * that crashes then may be drained at that moment.
+ */
 const IDLE_CRASH_MS = { least: 900, most: 2_400 };
 
-/** Every machine's. */
+/** Shared by all machines. */
 export const ENGINE = { name: 'fleet', version: '1', gpuHandover: GpuHandover.CDI, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
 
-/** How it is and behaves. */
+/** Configuration and behaviour. */
 export interface FleetMachineOptions {
   id: string;
   agentKey: string;
-  /** Where core listens now; it takes any. */
+  /** Returns the address of a core replica. */
   addresses(): readonly string[];
   gpus: Omit<Gpu, 'displayName'>[];
-  /** Times that everything takes here; 1 is normal. */
+  /** Factor on all durations, 1 by default. */
   slowness: number;
   random: SeededRandom;
   lengths: FleetLengths;
@@ -29,25 +32,25 @@ export interface FleetMachineOptions {
   onFault(text: string): void;
 }
 
-/** One of its workers. */
+/** A worker of the machine. */
 export interface FleetWorker {
   id: string;
   endpointId: string;
   gpuUuids: string[];
   concurrency: number;
   state: WorkerState;
-  /** Attempts that run, by name. */
+  /** Running attempts by name. */
   held: Map<string, AttemptRef>;
-  /** How it ends once core has acknowledged all that it did. */
+  /** How it ends once core has acknowledged all outcomes. */
   end: { state: WorkerState; reason: string } | undefined;
-  /** Its process has ended: others may have its GPUs. */
+  /** Its process has ended: its GPUs are free. */
   over: PromiseWithResolvers<void>;
 }
 
-/** What is told of one. */
+/** Report about a worker. */
 export type FleetReport = ReturnType<typeof reportOf> & { exitCode?: number };
 
-/** What it tells of itself. */
+/** Reported by itself. */
 export function machineOf({ id, gpus }: FleetMachineOptions) {
   return {
     id, name: id, gpus, locations: [], cpuSlots: 4, standbyMax: 4, cpuCount: 0, memoryMib: 0, cpuModel: '', agentVersion: 'fleet', cudaVersion: '',
@@ -55,27 +58,27 @@ export function machineOf({ id, gpus }: FleetMachineOptions) {
   };
 }
 
-/** What its machine tells of it. */
+/** Reported by its machine. */
 export function reportOf({ id, endpointId, state, concurrency }: FleetWorker) {
   return { workerId: id, endpointId, state, capacity: state === WorkerState.READY ? concurrency : 0, reason: '' };
 }
 
-/** Those that have a GPU of a worker's. */
+/** Workers that have one of a worker's GPUs. */
 export function conflictsOf({ gpuUuids }: FleetWorker, others: Iterable<FleetWorker>): FleetWorker[] {
   return [...others].filter((other) => other.gpuUuids.some((uuid) => gpuUuids.includes(uuid)));
 }
 
-/** It was told to end, or has ended and waits for core to know of all that it did. */
+/** It is draining, or has ended and waits for acknowledgements. */
 export function isLeaving({ end, state }: FleetWorker): boolean {
   return end !== undefined || state === WorkerState.DRAINING;
 }
 
-/** When a worker that has nothing more to do crashes, in milliseconds. */
+/** When an idle worker crashes, in milliseconds. */
 export function idleCrashMs(random: SeededRandom): number {
   return IDLE_CRASH_MS.least + random.below(IDLE_CRASH_MS.most - IDLE_CRASH_MS.least);
 }
 
-/** Names an attempt. */
+/** Returns the name of an attempt. */
 export function nameOf({ jobId, attempt }: AttemptRef): string {
   return `${jobId}/${attempt}`;
 }

@@ -1,7 +1,8 @@
 // test: postgres, 310 s
 /**
- * A fleet of 200 machines, 1,000 endpoints and 2,000 workers: a trickle, a flood, a steady Zipf load, a burst from zero, faults, drains and a ramp, on two
- * replicas of which one goes. `npm run fleet -- --loads` has the same loads for longer.
+ * A fleet of 200 machines, 1,000 endpoints and 2,000 workers: a trickle, a flood, a steady Zipf load, a burst from
+ * zero, faults, drains and a ramp, on two replicas of which one stops. `npm run fleet -- --loads` runs the same loads
+ * for longer.
  */
 import t from 'tap';
 import type { Test } from 'tap';
@@ -21,7 +22,7 @@ t.setTimeout(560_000);
 
 const core = await startReplicas(t, 2);
 let replicas = core.replicas.slice(0, 2);
-/** So many machines, and everything else with them: 200 have 1,000 endpoints and 2,000 workers. */
+/** Number of machines, which everything else scales with: 200 have 1,000 endpoints and 2,000 workers. */
 const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 200);
 const SIZE = { machines, endpoints: machines * 5, workers: machines * 10 };
 const parts = { addresses: () => replicas.map(({ address }) => address), clients: core.clients, rootKey: core.rootKey, sql: core.sql };
@@ -30,24 +31,24 @@ const convergence = new Convergence(fleet, core.sql);
 t.teardown(() => fleet.stop());
 const began = Date.now();
 const said = (text: string): void => { t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`); };
-/** Jobs of small accounts, beside a flood and without. */
+/** Jobs of small accounts, with and without a flood. */
 const TRICKLE = 60;
 const ROUNDS_MAX = 5;
 const PATIENCE_MS = 150_000;
 const PAUSE_MS = 250;
-/** Waiting jobs that are explained at each look. */
+/** Waiting jobs that are explained at each check. */
 const EXPLAINED_AT_ONCE = 16;
-/** Jobs a second of the steady load and at the end of the ramp, and for how many seconds each. */
+/** Jobs per second of the steady load and at the end of the ramp, and the duration of each in seconds. */
 const STEADY = { perSecond: 80, seconds: 15 };
 const RAMP = { perSecond: 60, seconds: 6 };
-/** Endpoints that have workers have as many as were decided at so many looks of all: between two turns a worker may end or crash. */
+/** Share of checks at which endpoints must match their decision: a worker may end or crash between two reconciles. */
 const EXACT_SHARE_MIN = 0.9;
 
 const open = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
 const workers = async (): Promise<number> => (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL`)[0]!.n as number;
 const frozen = async (): Promise<number> => (
   await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`)[0]!.n as number;
-/** Every job that waits now says why, and that is so. */
+/** Every waiting job is explained truly. */
 const explainAll = async (t: Test, when: string): Promise<void> => {
   const jobs = await waitingJobs(parts);
   const explained = await checkWaiting(fleet, parts, jobs);
@@ -55,7 +56,7 @@ const explainAll = async (t: Test, when: string): Promise<void> => {
   t.ok(explained > 0, `${explained} jobs were explained ${when}`);
 };
 
-/** Waits until no worker is left but those that are frozen; says which are where that does not come. */
+/** Waits until only standby workers are left. Reports the others if that takes too long. */
 async function waitForZero(): Promise<void> {
   try {
     await waitFor('zero', async () => await workers() === await frozen(), PATIENCE_MS, PAUSE_MS);
@@ -65,7 +66,7 @@ async function waitForZero(): Promise<void> {
   }
 }
 
-/** Looks at everything until it is told to stop. */
+/** Checks everything until it is stopped. */
 async function watch(signal: AbortSignal): Promise<{ peak: number; explained: number }> {
   let [peak, explained] = [0, 0];
   for (let n = 0; !signal.aborted; n += 1) {
@@ -97,8 +98,8 @@ t.test('what waits is explained by its true cause', async (t) => {
 
 t.test('one account floods its endpoints: small ones beside it wait twice as long as else at the most', async (t) => {
   let round = { quietMs: Infinity, floodedMs: Infinity };
-  // The fleet, which is all machines at once, and core share a processor here with whatever else runs: what a moment of that took is measured again, and
-  // a quiet time that was none makes no flood look well.
+  // The whole fleet and core share a CPU with other processes. A figure affected by that is measured again, and a noisy
+  // baseline makes no flood look good.
   for (let n = 0; n < ROUNDS_MAX && (n === 0 || round.floodedMs > round.quietMs * 2); n += 1) {
     const quietMs = Math.min(await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS), round.quietMs);
     const flood = fleet.submit(floodOf(fleet, SIZE.workers / 4));
@@ -167,7 +168,7 @@ t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t)
   await waitForZero();
   said(`${await frozen()} frozen workers are left`);
   const started = fleet.count('started');
-  // Those that have a frozen worker, so that some are woken, and a few beside them.
+  // Endpoints with a standby worker, so that some resume, and a few beside them.
   const asleep = await core.sql<{ id: string }[]>`SELECT DISTINCT endpoint_id AS id FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`;
   await fleet.submit(fleet.endpoints.filter(({ id }, n) => n < 7 || asleep.some((one) => one.id === id)));
   const { perSecond, seconds } = RAMP;

@@ -1,4 +1,7 @@
-/** A fleet on a real core: machines that join, fail and come back, endpoints of several accounts, load in several shapes, and what must hold of it all. */
+/**
+ * A fleet on a real core: machines that join, fail and come back, endpoints of several accounts, and loads of several
+ * shapes.
+ */
 import type postgres from 'postgres';
 import { gpuMemoryGb } from '../../core/domain/gpu-facts.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
@@ -13,40 +16,40 @@ import { FleetMachine } from './fleet-machine.ts';
 import { HUNDREDTHS } from './lengths.ts';
 import type { FleetLengths } from './lengths.ts';
 
-/** A core that runs. */
+/** A running core. */
 export interface FleetCore {
-  /** Where its replicas listen now. */
+  /** Returns the current addresses of its replicas. */
   addresses(): readonly string[];
   clients: GrpcClients;
   rootKey: string;
   sql: postgres.Sql;
 }
 
-/** How large. */
+/** Size of the fleet. */
 export interface FleetOptions {
   seed: number;
   machines: number;
   endpoints: number;
-  /** Workers that there may be in all. */
+  /** Maximum number of workers in total. */
   workers: number;
   accounts: number;
   /** Default: hundredths of real ones. */
   lengths?: FleetLengths;
 }
 
-/** An endpoint with the key that uses it. */
+/** An endpoint with an API key for it. */
 export interface FleetEndpoint {
   id: string;
   workersMax: number;
   accountId: string;
   key: string;
-  /** Kinds of GPUs that its workers need one of; empty: none. */
+  /** GPU types of which its workers need one. Empty for none. */
   gpuIds: readonly string[];
-  /** Its workers need an image, which a machine may have to pull first. */
+  /** Its workers need an image, which a machine may have to pull. */
   image: boolean;
 }
 
-/** Who owns endpoints, and what they run. */
+/** Owners of endpoints, and what they run. */
 export interface FleetAccount {
   accountId: string;
   key: string;
@@ -54,14 +57,17 @@ export interface FleetAccount {
   image: boolean;
 }
 
-/** GPUs of a kind are all a machine has; some machines have none. */
+/** A machine has GPUs of one type only; some have none. */
 const KINDS = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA H100 80GB HBM3', 'NVIDIA GeForce RTX 4090'];
-/** How endpoints scale, and their shares of all workers. With this target a start is always soon enough, so that no worker stays for jobs that may come. */
+/**
+ * Scaling settings of endpoints, with their shares of all workers. With this target a start is always soon enough, so
+ * no worker is retained for future jobs.
+ */
 const SCALERS = [
   { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, share: 0.7 }, { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1, share: 0.2 },
   { scalerType: ScalerType.SLO, scalerValue: 120, share: 0.1 },
 ];
-/** Quotas, as a share of all workers that the endpoints of their account may have. */
+/** Quotas, as shares of the workers that the account's endpoints may have. */
 const QUOTA_SHARE = 0.8;
 const AT_ONCE = 32;
 
@@ -69,9 +75,9 @@ export class Fleet {
   readonly random: SeededRandom;
   readonly machines: FleetMachine[] = [];
   readonly endpoints: FleetEndpoint[] = [];
-  /** What must never be and was. */
+  /** Faults. */
   readonly faults: string[] = [];
-  /** Endpoints whose workersMax was lowered: they may have more workers for a moment. */
+  /** Endpoints with a lowered workersMax: they may exceed it for a moment. */
   readonly lowered = new Set<string>();
   readonly #core: FleetCore;
   readonly #options: FleetOptions;
@@ -83,10 +89,10 @@ export class Fleet {
     this.random = randomOf(options.seed);
   }
 
-  /** Machines that join: each with GPUs of one kind, one in twenty slow, one in ten without a GPU. */
+  /** Joins machines with GPUs of one type each; one in twenty is slow, one in ten has no GPU. */
   async join(): Promise<void> {
     const { machines, workers } = this.#options;
-    // A few more GPUs than workers, so that most find a place and some do not.
+    // A few more GPUs than workers, so that most can be placed and some cannot.
     const each = Math.max(Math.round((workers * 1.1) / machines), 1);
     await many(range(machines), async (n) => {
       const agentKey = await this.#newKey(KeyScope.AGENT, '');
@@ -95,7 +101,7 @@ export class Fleet {
     });
   }
 
-  /** One more machine. */
+  /** Joins one more machine. */
   addMachine(id: string, agentKey: string, kinds: readonly string[], { slowness = 1, crashShare = 0.01 } = {}): FleetMachine {
     const memoryMib = (name: string): number => gpuMemoryGb(name) * 1_024;
     const machine = new FleetMachine({
@@ -109,12 +115,12 @@ export class Fleet {
     return machine;
   }
 
-  /** A key of a machine. */
+  /** Creates a key of a machine. */
   newAgentKey(): Promise<string> {
     return this.#newKey(KeyScope.AGENT, '');
   }
 
-  /** Accounts with their endpoints: of every scaler, for every kind of GPU and for none. */
+  /** Creates accounts with endpoints of every scaler, for every GPU type and for none. */
   async deploy(): Promise<void> {
     const { accounts, endpoints, workers } = this.#options;
     const owners = await many(range(accounts), (n) => this.newAccount(`account ${n}`));
@@ -130,7 +136,7 @@ export class Fleet {
     }));
   }
 
-  /** Two accounts get less than their endpoints may have: one of workers, one of GPUs. */
+  /** Gives two accounts less than their endpoints may have: one a quota of workers, one of GPUs. */
   async setQuotas(): Promise<void> {
     const { clients, rootKey } = this.#core;
     const [ofWorkers, ofGpus] = [...new Set(this.endpoints.map(({ accountId }) => accountId))].slice(-2) as [string, string];
@@ -140,7 +146,7 @@ export class Fleet {
     await call(clients.access, 'setQuota', { accountId: ofGpus, quota: { gpus: most(ofGpus) } }, rootKey);
   }
 
-  /** An account with a key and a template. */
+  /** Creates an account with a key and a template. */
   async newAccount(name: string): Promise<FleetAccount> {
     const { clients, rootKey } = this.#core;
     const { accountId } = await call(clients.access, 'createAccount', { name }, rootKey);
@@ -151,7 +157,7 @@ export class Fleet {
     return { accountId, key, image: imageName !== '', templateId: (await call(clients.templates, 'createTemplate', { template }, key)).template!.id };
   }
 
-  /** An endpoint of an account; a GPU of any kind unless it says otherwise. */
+  /** Creates an endpoint of an account, by default for any GPU. */
   async createEndpoint({ accountId, key, templateId, image }: FleetAccount, fields: Partial<Endpoint>): Promise<FleetEndpoint> {
     const endpoint = Endpoint.fromPartial({ name: 'fleet', idleTimeoutSeconds: 1, retryLimit: 10, ...fields, templateId });
     const request = { endpoint, requestId: '', workersMax: fields.workersMax, retryLimit: 10 };
@@ -159,7 +165,7 @@ export class Fleet {
     return { id, workersMax: fields.workersMax ?? 0, accountId, key, image, gpuIds: fields.gpuIds ?? [] };
   }
 
-  /** Submits jobs, in the order in which they are named. `clients`: of the replica that is asked, where it matters which. */
+  /** Submits jobs in the order of their endpoints. `clients`: of a certain replica. */
   async submit(endpoints: readonly FleetEndpoint[], input: unknown = {}, clients = this.#core.clients): Promise<string[]> {
     return many(endpoints, async ({ id: endpointId, key }) => (await call(clients.jobs, 'submitJob', {
       endpointId, requestId: '', kind: SubmitKind.ASYNC, input: Buffer.from(JSON.stringify(input)), webhook: '', policy: undefined, s3Config: undefined,
@@ -167,7 +173,7 @@ export class Fleet {
     }, key)).job!.id);
   }
 
-  /** So many endpoints as Zipf has it: the n-th is chosen in proportion to 1/n. */
+  /** Returns endpoints by Zipf's law: the n-th is chosen in proportion to 1/n. */
   zipf(count: number): FleetEndpoint[] {
     const weights = this.endpoints.map((_, n) => 1 / (n + 1));
     const whole = weights.reduce((sum, weight) => sum + weight, 0);
@@ -183,12 +189,12 @@ export class Fleet {
     this.#held = Promise.withResolvers();
   }
 
-  /** Sums over all machines. */
+  /** Returns sums over all machines. */
   count(what: keyof FleetMachine['counts'] | 'sessions'): number {
     return this.machines.reduce((sum, { counts, sessions }) => sum + (what === 'sessions' ? sessions : counts[what]), 0);
   }
 
-  /** What FlashBoot keeps frozen goes. */
+  /** Ends standby workers of FlashBoot. */
   async thaw(): Promise<void> {
     const { clients } = this.#core;
     const flash = this.endpoints.filter((_, n) => n % 6 === 0);
@@ -197,20 +203,20 @@ export class Fleet {
     }, key));
   }
 
-  /** An operator takes nothing new on a machine, or again. */
+  /** Cordons or uncordons a machine. */
   async cordon({ id }: FleetMachine, cordoned: boolean): Promise<void> {
     const { clients, rootKey } = this.#core;
     await call(clients.machines, 'cordonMachine', { id, cordoned }, rootKey);
   }
 
-  /** An operator in a hurry: nothing new on a machine, its agent ends with what it has in hand, and it takes new work again after a while. */
+  /** Cordons a machine, restarts its agent with its work given back, and uncordons it after a while. */
   async endAgent(machine: FleetMachine, ms: number): Promise<void> {
     await this.cordon(machine, true);
     machine.leave(ms);
     await this.cordon(machine, false);
   }
 
-  /** Changes workersMax: what is above it goes, busy workers after their jobs. */
+  /** Changes workersMax. Surplus workers end, busy ones after their jobs. */
   async scaleTo({ id, key, workersMax: before }: FleetEndpoint, workersMax: number): Promise<void> {
     if (workersMax < before) this.lowered.add(id);
     else this.lowered.delete(id);
@@ -237,7 +243,7 @@ export class Fleet {
   }
 }
 
-/** Does something with each, many at a time; answers in order. */
+/** Maps items with limited concurrency. Returns results in order. */
 export async function many<Item, Result>(items: readonly Item[], what: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
   const left = [...items.entries()].reverse();

@@ -1,23 +1,23 @@
-/** How long things take in a simulated fleet: drawn from quantiles, as they were recorded of real ones. */
+/** Durations in a simulated fleet, drawn from quantiles of recorded ones. */
 import type { SeededRandom } from '../helpers/random-of.ts';
 
-/** Lengths in milliseconds, the shortest first, at even steps of their share: drawn in between them. */
+/** Quantiles in milliseconds, ascending and evenly spaced; values between them are interpolated. */
 export type Quantiles = readonly number[];
 
-/** What machines need. */
+/** Durations that machines need. */
 export interface FleetLengths {
-  /** From the worker's process to its first question for work. */
+  /** From the worker's process to its first request for work. */
   startMs: Quantiles;
-  /** Of an image that the machine has not. */
+  /** Pull of an image that is missing. */
   pullMs: Quantiles;
   runMs: Quantiles;
-  /** So many times as fast as they were recorded: what an agent itself allows a start goes along. */
+  /** Speed relative to the recorded ones. The start timeout of the agent scales with it. */
   speed: number;
 }
 
 /**
- * Shapes of cold starts (Python, its packages, a model from disk) and pulls (some GB from a registry near by): a narrow bulk and a long tail, which is what
- * scaling must bear. Each figure is a hundredth of the real one, so that a test takes seconds.
+ * Shapes of cold starts (Python, its packages, a model from disk) and of pulls (some GB from a nearby registry): a
+ * narrow bulk and a long tail, which scaling must handle. A hundredth of real durations, so that a test takes seconds.
  * `npm run fleet -- --starts FILE --pulls FILE` plays recorded ones.
  */
 export const HUNDREDTHS: FleetLengths = {
@@ -26,14 +26,14 @@ export const HUNDREDTHS: FleetLengths = {
   speed: 100,
 };
 
-/** One of them. */
+/** Draws a duration. */
 export function draw(quantiles: Quantiles, random: SeededRandom): number {
   const at = random.fraction() * (quantiles.length - 1);
   const below = quantiles[Math.floor(at)]!;
   return below + (quantiles[Math.min(Math.floor(at) + 1, quantiles.length - 1)]! - below) * (at % 1);
 }
 
-/** Reads recorded lengths: one in milliseconds a line, in any order. */
+/** Reads recorded durations: one in milliseconds per line, in any order. */
 export function quantilesOf(text: string): Quantiles {
   const all = text.split('\n').map((line) => line.trim()).filter((line) => line !== '').map(Number).sort((a, b) => a - b);
   if (all.length === 0 || all.some((ms) => !(ms >= 0))) throw new Error('lengths must be numbers of milliseconds, one a line');

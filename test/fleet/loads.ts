@@ -1,4 +1,4 @@
-/** Loads of a fleet in the shapes that real ones have, and what came of them: the same for the test and for `npm run fleet -- --loads`. */
+/** Loads of a fleet in realistic shapes, and their results: shared by the test and `npm run fleet -- --loads`. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -8,20 +8,20 @@ import type { Fleet, FleetEndpoint } from './fleet.ts';
 /** A rate of jobs over some time. */
 export interface Offer {
   seconds: number;
-  /** Jobs a second when this share of the time has gone by. */
+  /** Jobs per second at this share of the time. */
   perSecond(share: number): number;
-  /** Whose the next ones are. */
+  /** Returns the endpoints of the next jobs. */
   pick(count: number): FleetEndpoint[];
 }
 
 const TICK_MS = 50;
-/** Between two jobs of a trickle. */
+/** Milliseconds between two jobs of a trickle. */
 const TRICKLE_MS = 20;
 const LOOK_MS = 250;
-/** Of the endpoints of a Zipf load one in so many is the head; half of them are the tail. */
+/** Share of a Zipf load's endpoints that are the head; half of them are the tail. */
 const HEAD_SHARE = 1 / 60;
 
-/** Submits jobs at a rate that does not wait for what became of those before. Answers their ids. */
+/** Submits jobs at a rate that does not depend on previous ones. Returns their ids. */
 export async function offer(fleet: Fleet, { seconds, perSecond, pick }: Offer): Promise<string[]> {
   const submitted: Promise<string[]>[] = [];
   const began = performance.now();
@@ -32,7 +32,7 @@ export async function offer(fleet: Fleet, { seconds, perSecond, pick }: Offer): 
     share = now;
     if (due < 1) continue;
     const submission = fleet.submit(pick(Math.floor(due)));
-    // Whoever waits for all of them hears of it.
+    // Whoever waits for all of them sees the failure.
     submission.catch(() => undefined);
     submitted.push(submission);
     due %= 1;
@@ -41,8 +41,8 @@ export async function offer(fleet: Fleet, { seconds, perSecond, pick }: Offer): 
 }
 
 /**
- * So many jobs, one after the other at once, by accounts that have little to do, until all have ended; answers the wait in ms that 95 of 100 did not exceed.
- * Endpoints with an image are left out, whose pulls take up to four seconds: how many they are is chance, and whether three or four of sixty would decide.
+ * Submits jobs sequentially, one at a time, of accounts with little load. Returns the 95th percentile of waits in ms.
+ * Endpoints with an image are left out: pulls take up to four seconds, and chance would decide.
  */
 export async function trickle(fleet: Fleet, sql: postgres.Sql, jobs: number, patienceMs: number): Promise<number> {
   const small = fleet.endpoints.filter((endpoint) => endpoint.accountId !== fleet.endpoints[0]!.accountId && !endpoint.image);
@@ -55,7 +55,7 @@ export async function trickle(fleet: Fleet, sql: postgres.Sql, jobs: number, pat
   return (await waitsOf(fleet, sql, ids)).p95Ms;
 }
 
-/** All endpoints of the first account, in turn: a flood of so many jobs. */
+/** Submits a flood of jobs to all endpoints of the first account in turn. */
 export function floodOf(fleet: Fleet, jobs: number): FleetEndpoint[] {
   const own = fleet.endpoints.filter(({ accountId }) => accountId === fleet.endpoints[0]!.accountId);
   return range(jobs).map((place) => own[place % own.length]!);
@@ -67,7 +67,10 @@ export async function ended(sql: postgres.Sql, ids: readonly string[], patienceM
     await sql`SELECT FROM job WHERE id = ANY(${[...ids]}) AND state IN ('IN_QUEUE', 'IN_PROGRESS') LIMIT 1`).length === 0, patienceMs, LOOK_MS);
 }
 
-/** How many of these did what they should, and how long half and 95 of 100 waited; those on slow machines, one of twenty, are left out of the waits. */
+/**
+ * Counts successful jobs, and returns the median and 95th percentile of waits. Jobs on slow machines (one in twenty)
+ * are left out of the waits.
+ */
 export async function waitsOf(fleet: Fleet, sql: postgres.Sql, ids: readonly string[]): Promise<{ completed: number; halfMs: number; p95Ms: number }> {
   const [row] = await sql<{ completed: number; half: number; most: number }[]>`
     SELECT (SELECT count(*)::int FROM job WHERE id = ANY(${[...ids]}) AND state = 'COMPLETED') AS completed,
@@ -78,16 +81,16 @@ export async function waitsOf(fleet: Fleet, sql: postgres.Sql, ids: readonly str
   return { completed: row!.completed, halfMs: row!.half, p95Ms: row!.most };
 }
 
-/** How workers follow a load that differs from endpoint to endpoint. */
+/** How workers follow a load that differs between endpoints. */
 export interface Followed {
-  /** Workers of an endpoint of the head, and of one of the tail, on average. */
+  /** Mean number of workers of a head endpoint and of a tail endpoint. */
   head: number;
   tail: number;
-  /** Share of the looks at which an endpoint of the tail had none. */
+  /** Share of checks at which a tail endpoint had no worker. */
   asleep: number;
 }
 
-/** Counts workers of each endpoint every now and then while a load lasts. */
+/** Counts workers of each endpoint at intervals during a load. */
 export async function followed<Result>(fleet: Fleet, sql: postgres.Sql, load: Promise<Result>): Promise<Followed & { result: Result }> {
   const places = new Map(fleet.endpoints.map(({ id }, place) => [id, place]));
   const [head, tail] = [Math.ceil(fleet.endpoints.length * HEAD_SHARE), Math.ceil(fleet.endpoints.length / 2)];

@@ -1,4 +1,4 @@
-/** `npm run fleet`: fleets of several sizes, one after the other, and what grows with what; or scalers side by side. */
+/** `npm run fleet`: fleets of several sizes in turn, and how figures grow; or scalers side by side. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startDatabase } from '../bench/database.ts';
@@ -44,10 +44,10 @@ Simulates machines over the real session protocol against a real core and Postgr
   --rate <n>           jobs a second of the steady rate there (default 100)
   --help               this text
 `;
-/** Cold starts of a recorded load of which none were recorded, in milliseconds. */
+/** Assumed cold starts for recorded loads without any, in milliseconds. */
 const USUAL_STARTS = [15_000, 18_000, 20_000, 24_000, 40_000];
 
-/** One column a fleet, one line a figure. */
+/** One column per fleet, one line per figure. */
 function table(rows: readonly Row[]): string {
   const names = Object.keys(rows[0] ?? {});
   const width = Math.max(...names.map((name) => name.length));
@@ -115,7 +115,7 @@ async function main(): Promise<void> {
   if (rows.some(({ faults }) => faults !== 0)) process.exitCode = 1;
 }
 
-/** Prints what is measured at a core of its own, or several of them. */
+/** Prints figures measured at a new core, or several. */
 async function printed(database: Database, { statements, profile }: FleetMeasures, measure: (core: MeasuredCore) => Promise<string>, cores = 1): Promise<void> {
   const measured = await startMeasured(database, profile, cores);
   try {

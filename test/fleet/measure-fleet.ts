@@ -1,4 +1,7 @@
-/** A fleet of one size on a core of its own: up to all the workers that there may be, through a core that is killed, to the last job and to zero. */
+/**
+ * Measures a fleet of one size on a core of its own: scale up to all workers, a killed core, the last job, and scale to
+ * zero.
+ */
 import type postgres from 'postgres';
 import { queueLengthMax } from '../../core/domain/queue-limit.ts';
 import type { Database } from '../bench/database.ts';
@@ -12,36 +15,38 @@ import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
 import { statementTable } from './statement-table.ts';
 
-/** How large, and what is told besides. */
+/** Size, and what else to print. */
 export interface FleetMeasures {
-  /** For each machine. */
+  /** Per machine. */
   endpoints: number;
-  /** For each machine. */
+  /** Per machine. */
   workers: number;
-  /** For each machine. */
+  /** Per machine. */
   jobs: number;
   seed: number;
   lengths: FleetLengths;
-  /** The costliest that are printed. */
+  /** Number of most expensive statements to print. */
   statements: number;
-  /** Folder for profiles of core. */
+  /** Folder for CPU profiles of core. */
   profile: string | undefined;
 }
 
-/** What a fleet came to. */
+/** Figures of a fleet. */
 export type Row = Record<string, string | number>;
 
-/** Longest that one step may take. */
+/** Timeout of one step. */
 const STEP_MS_MAX = 600_000;
-/** So long without a further worker there are all that will be. */
+/** After this time without a further worker the number is final. */
 const GROWN_MS = 10_000;
-/** Pause between two looks of its own, which PostgreSQL pays for. */
+/** Pause between two checks, which load PostgreSQL. */
 const LOOK_MS = 200;
-/** Jobs that are explained while all workers are busy, spread over all that wait: core pays for each what a caller's would cost. */
+/**
+ * Jobs that are explained while all workers are busy, spread over all waiting ones: core pays for each as for a user's.
+ */
 const EXPLAINED_MAX = 500;
 const ACCOUNTS = 10;
 
-/** Measures one. */
+/** Measures a fleet. */
 export async function measureFleet(database: Database, machines: number, options: FleetMeasures): Promise<Row> {
   const measured = await startMeasured(database, options.profile);
   const { core, sql, clients, rootKey } = measured;
@@ -53,7 +58,7 @@ export async function measureFleet(database: Database, machines: number, options
   const workers = new Workers(sql);
   const used = new Used(() => ({ core: core().pid, postgres: database.pid }));
   const connected = async (): Promise<boolean> => fleet.machines.every((machine) => machine.connected);
-  /** Looked at all along: what must never be is a fault of the fleet. */
+  /** Checked all along: a violation is a fault of the fleet. */
   const look = async (): Promise<number> => {
     fleet.faults.push(...await checkMoment(sql));
     return workers.count();
@@ -62,7 +67,7 @@ export async function measureFleet(database: Database, machines: number, options
     await steps.take('join', async () => { await fleet.join(); await waitFor('all machines', connected, STEP_MS_MAX); });
     await steps.take('deploy', () => fleet.deploy());
     used.begin();
-    // As many as keep all workers that there may be busy, and one more for each endpoint; they end when the rest has been submitted.
+    // Enough jobs to keep all workers busy, and one more per endpoint. They end after the rest was submitted.
     const held = fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint));
     const zipf = fitting(fleet.zipf(Math.ceil(machines * options.jobs)), held);
     await steps.take('submit', () => fleet.submit(held, { hold: true }));
@@ -101,7 +106,7 @@ export async function measureFleet(database: Database, machines: number, options
   }
 }
 
-/** Steps and how long each took, told as they end. */
+/** Steps with their durations, printed as they end. */
 class Steps {
   readonly #took = new Map<string, number>();
 
@@ -119,7 +124,7 @@ class Steps {
   }
 }
 
-/** Workers that have not ended. */
+/** Living workers. */
 class Workers {
   readonly #sql: postgres.Sql;
   peak = 0;
@@ -135,7 +140,7 @@ class Workers {
   }
 }
 
-/** What core and PostgreSQL use in some spans of time; core may be another process in each. */
+/** CPU use of core and PostgreSQL over some periods. Core may be another process in each. */
 class Used {
   readonly #pids: () => { core: number; postgres: number };
   #before = { core: 0, postgres: 0, ms: 0 };
@@ -174,14 +179,14 @@ async function open(sql: postgres.Sql): Promise<number> {
   return (await sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
 }
 
-/** Answers how many jobs that wait were explained. */
+/** Returns the number of explained jobs. */
 async function explainSome(fleet: Fleet, parts: FleetCore): Promise<number> {
   const waiting = await waitingJobs(parts);
   const each = Math.ceil(waiting.length / EXPLAINED_MAX);
   return checkWaiting(fleet, parts, waiting.filter((_, place) => place % each === 0));
 }
 
-/** Waits until there are no more of them than there were a while ago: some find no place. */
+/** Waits until their number no longer grows, as some cannot be placed. */
 async function grown(count: () => Promise<number>): Promise<void> {
   let most = 0;
   let sinceMs = performance.now();
@@ -192,7 +197,7 @@ async function grown(count: () => Promise<number>): Promise<void> {
   }, STEP_MS_MAX, LOOK_MS);
 }
 
-/** Without those that a queue would refuse beside what is in it: the busiest of thousands of endpoints gets a tenth of all jobs. */
+/** Leaves out jobs that a full queue would reject: the busiest of thousands of endpoints gets a tenth of all jobs. */
 function fitting(jobs: readonly FleetEndpoint[], before: readonly FleetEndpoint[]): FleetEndpoint[] {
   const counts = new Map(Map.groupBy(before, ({ id }) => id).entries().map(([id, { length }]) => [id, length]));
   return jobs.filter(({ id, workersMax }) => {

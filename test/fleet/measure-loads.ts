@@ -1,6 +1,7 @@
 /**
- * `npm run fleet -- --loads 1000`: every shape of load over one fleet, one after the other, each until all of its jobs have ended and all workers are gone:
- * a trickle of small accounts, the same beside a flood of another, a steady rate by Zipf, a ramp, a burst from zero, and drains under load.
+ * `npm run fleet -- --loads 1000`: all shapes of load over one fleet in turn, each until its jobs have ended and all
+ * workers are gone: a trickle of small accounts, the same beside a flood, a steady Zipf rate, a ramp, a burst from
+ * zero, and drains under load.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuUs } from '../bench/process-usage.ts';
@@ -15,13 +16,13 @@ import type { Offer } from './loads.ts';
 import type { FleetLengths } from './lengths.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
-/** How large, and how long. */
+/** Size and duration. */
 export interface LoadMeasures {
   seed: number;
   lengths: FleetLengths;
   endpoints: number;
   machines: number;
-  /** For each machine. */
+  /** Per machine. */
   workers: number;
   /** Of the steady load, and of the ramp at its end. */
   perSecond: number;
@@ -32,12 +33,12 @@ const ACCOUNTS = 10;
 const PATIENCE_MS = 600_000;
 const LOOK_MS = 500;
 const TRICKLE = 200;
-/** Jobs of the flood, for each worker that there may be. */
+/** Jobs of the flood per allowed worker. */
 const FLOOD_SHARE = 0.25;
 const FLOODED_TIMES_MAX = 2;
 const HEAD_TIMES_MIN = 10;
 
-/** One line a load; faults are told in lines of their own, and make the process fail. */
+/** One line per load. Faults have lines of their own, and make the process fail. */
 export async function measureLoads({ core, clients, rootKey, sql }: MeasuredCore, options: LoadMeasures): Promise<string> {
   const { seed, lengths, machines, endpoints } = options;
   const parts: FleetCore = { addresses: () => [core().ready.address!], clients, rootKey, sql };
@@ -78,7 +79,7 @@ export async function measureLoads({ core, clients, rootKey, sql }: MeasuredCore
   }
 }
 
-/** What loads work with. */
+/** Context of a load. */
 interface Scene {
   fleet: Fleet;
   parts: FleetCore;
@@ -93,7 +94,7 @@ async function watch(fleet: Fleet, { sql }: FleetCore, convergence: Convergence,
   }
 }
 
-/** Waits until no worker is left but those that are frozen. */
+/** Waits until only standby workers are left. */
 async function zero({ sql }: FleetCore): Promise<void> {
   await waitFor('zero', async () => (await sql`SELECT FROM worker WHERE ended_at IS NULL AND desired <> 'FREEZE' LIMIT 1`).length === 0, PATIENCE_MS, LOOK_MS);
 }
@@ -126,7 +127,7 @@ async function ramp(scene: Scene, { perSecond, seconds }: LoadMeasures): Promise
   return `ramp from none to ${perSecond * 2} jobs a second in ${seconds} s: ${await toldOf(scene, await offer(fleet, rising))}`;
 }
 
-/** As many as each endpoint may have workers, and one more, of all at once, from zero. */
+/** For all endpoints at once from zero: as many jobs as allowed workers, and one more. */
 async function burst(scene: Scene): Promise<string> {
   const { fleet } = scene;
   const all = fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint));
@@ -139,7 +140,7 @@ async function drains({ fleet, parts }: Scene): Promise<string> {
   return `drains: ${jobs} jobs, ${told} busy workers told to go, ${machines} machines emptied`;
 }
 
-/** Waits for the end of these jobs, and says how long they waited. That one did not do what it should is a fault. */
+/** Waits for the end of these jobs and returns their waits. A job with a wrong result is a fault. */
 async function toldOf({ fleet, parts: { sql } }: Scene, ids: readonly string[]): Promise<string> {
   await ended(sql, ids, PATIENCE_MS);
   const { completed, halfMs, p95Ms } = await waitsOf(fleet, sql, ids);

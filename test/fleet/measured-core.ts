@@ -9,15 +9,16 @@ import type { GrpcClients } from '../helpers/grpc-clients.ts';
 
 export type MeasuredCore = Awaited<ReturnType<typeof startMeasured>>;
 
-/** One of several at one database. */
+/** One of several replicas at one database. */
 export interface MeasuredReplica {
   core: Child;
   clients: GrpcClients;
 }
 
 /**
- * Starts it, and with it so many replicas in all. `profile`: a folder for profiles of them. `restart` kills the first, or ends it in order where it is to write
- * its profile, and starts another at the same address; `core` is the one that runs, `replicas` are all with clients of their own.
+ * Starts core with this many replicas. `profile`: folder for CPU profiles. `restart` kills the first replica, or stops
+ * it in order if it must write its profile, and starts another at the same address. `core` is the running one;
+ * `replicas` are all, with clients of their own.
  */
 export async function startMeasured(database: Database, profile?: string, cores = 1) {
   const nodeOptions = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];

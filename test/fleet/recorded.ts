@@ -1,18 +1,18 @@
 /**
- * Recorded loads, of files of our own and as others publish them: what came when, and how long it ran. Where tokens are recorded instead, a job runs as long
- * as a model that makes PREFILL_PER_SECOND and DECODE_PER_SECOND of them would take.
+ * Recorded loads, from our own files and as others publish them: arrival and run time of jobs. If tokens are recorded
+ * instead, a job runs as long as a model with PREFILL_PER_SECOND and DECODE_PER_SECOND needs for them.
  */
 import type { ModelJob } from '../../core/domain/scale-model.ts';
 
-/** Tokens that are read, and that are made, in a second: a model of some ten billion parameters on one GPU, one request at a time. */
+/** Tokens read and generated per second: a model of about ten billion parameters on one GPU, one request at a time. */
 const PREFILL_PER_SECOND = 5_000;
 const DECODE_PER_SECOND = 1_000 / 30;
 
-/** Which part of a recorded load is played. */
+/** Part of a recorded load. */
 export interface Cut {
-  /** Lines that hold this text alone: one model's jobs, for instance. Empty: all. */
+  /** Only lines with this text, for example the jobs of one model. Empty for all. */
   only: string;
-  /** Of so many jobs one is played, the first or, by `offset`, a later one: what is too dense for 40 workers keeps its shape. */
+  /** One of this many jobs is played, from `offset` on: loads too dense for 40 workers keep their shape. */
   every: number;
   offset: number;
   /** Milliseconds since the first job of the record. */
@@ -22,7 +22,7 @@ export interface Cut {
 
 export const WHOLE: Cut = { only: '', every: 1, offset: 0, fromMs: 0, untilMs: Infinity };
 
-/** The jobs of a record, cut, in the order in which they came; the first comes at 0. */
+/** Returns the jobs of a part, in order of arrival; the first arrives at 0. */
 export function recordedJobs(text: string, { only, every, offset, fromMs, untilMs }: Cut = WHOLE): ModelJob[] {
   const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
   const read = readerOf(lines[0] ?? '');
@@ -31,7 +31,7 @@ export function recordedJobs(text: string, { only, every, offset, fromMs, untilM
     throw new Error('a recorded load has two numbers of milliseconds a line: when a job was submitted, and how long it ran; or the columns of a public one');
   }
   const sinceMs = all.reduce((least, { atMs }) => Math.min(least, atMs), Infinity);
-  // What never ran used no worker.
+  // A job that never ran used no worker.
   const chosen = all.filter(({ line, atMs, executionMs }) => (
     line.includes(only) && executionMs > 0 && atMs - sinceMs >= fromMs && atMs - sinceMs < untilMs));
   const jobs = chosen.sort((a, b) => a.atMs - b.atMs).filter((_job, n) => n % every === offset % every);
@@ -39,7 +39,7 @@ export function recordedJobs(text: string, { only, every, offset, fromMs, untilM
   return jobs.map(({ atMs, executionMs }) => ({ atMs: Math.round(atMs - jobs[0]!.atMs), executionMs: Math.round(executionMs) }));
 }
 
-/** How the lines of a record are read; `titled`: the first one names its columns. */
+/** How lines of a record are read. `titled`: the first line names the columns. */
 interface Reader {
   titled: boolean;
   job(line: string): ModelJob;
@@ -77,7 +77,7 @@ function tokensMs(read: number, made: number): number {
   return (read / PREFILL_PER_SECOND + made / DECODE_PER_SECOND) * 1_000;
 }
 
-/** Seconds, or a time of a day. */
+/** Seconds, or a time of day. */
 function timeMs(text: string): number {
   return /^[\d.]+$/.test(text) ? Number(text) * 1_000 : Date.parse(`${text.replace(' ', 'T').slice(0, 23)}Z`);
 }

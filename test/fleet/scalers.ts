@@ -1,4 +1,7 @@
-/** The SLO scaler beside QUEUE_DELAY over the same loads, by the model (core/domain/scale-model.ts): `npm run fleet -- --scalers`. */
+/**
+ * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scale-model.ts): `npm run fleet
+ * -- --scalers`.
+ */
 import { runModel } from '../../core/domain/scale-model.ts';
 import type { ModelResult } from '../../core/domain/scale-model.ts';
 import type { ScaleSettings } from '../../core/domain/scaler.ts';
@@ -7,14 +10,14 @@ import type { Cut } from './recorded.ts';
 import { recordedTrace, traces } from './traces.ts';
 import type { Lengths, Trace } from './traces.ts';
 
-/** What a scaler comes to, over all seeds. */
+/** Result of a scaler over all seeds. */
 export interface Score {
   p95WaitMs: number;
   gpuSeconds: number;
   starts: number;
 }
 
-/** One shape of load: QUEUE_DELAY as it is by default, and the SLO scaler with a target in seconds. */
+/** One shape of load: QUEUE_DELAY with its default, and the SLO scaler with a target in seconds. */
 export interface Match {
   shape: string;
   jobs: number;
@@ -23,7 +26,10 @@ export interface Match {
   slo: Score;
 }
 
-/** Wait targets, one for each shape: of the burst about what QUEUE_DELAY comes to, to spare GPUs; of the others less than half of it, to spare waiting. */
+/**
+ * Wait target per shape. For the burst about the wait of QUEUE_DELAY, to save GPUs; for the others less than half of
+ * it, to save waiting.
+ */
 const TARGETS: Readonly<Record<string, number>> = { burst: 70, diurnal: 7, trickle: 15, ramp: 5 };
 
 /** Settings of an endpoint of the model. */
@@ -35,20 +41,20 @@ export function settingsOf(chosen: Partial<ScaleSettings>): ScaleSettings {
 
 /** Runs one load. */
 export function play(trace: Trace, settings: ScaleSettings): ModelResult {
-  const run = runModel({ ...trace, settingsAt: () => settings, slots: 1, wakeMs: 500, placesMax: Infinity, fromMs: 0 });
+  const run = runModel({ ...trace, settingsAt: () => settings, slots: 1, resumeMs: 500, placesMax: Infinity, fromMs: 0 });
   for (;;) {
     const { done, value } = run.next();
     if (done) return value;
   }
 }
 
-/** Plays all shapes with both; means over the seeds. */
+/** Plays all shapes with both scalers. Returns means over the seeds. */
 export function matches(seeds: readonly number[], lengths?: Lengths): Match[] {
   const all = seeds.flatMap((seed) => traces(seed, lengths));
   return [...Map.groupBy(all, ({ name }) => name)].map(([shape, same]) => matchOf(same, TARGETS[shape]!));
 }
 
-/** Plays loads of one shape with both. `target`: of the SLO scaler, in seconds. */
+/** Plays loads of one shape with both scalers. `target`: of the SLO scaler, in seconds. */
 export function matchOf(same: readonly Trace[], target: number): Match {
   return {
     shape: same[0]!.name, target, jobs: Math.round(mean(same.map(({ jobs }) => jobs.length))),
@@ -58,20 +64,23 @@ export function matchOf(same: readonly Trace[], target: number): Match {
 }
 
 /**
- * Plays a part of a recorded load (recorded.ts) with both, three times: with other starts, and where jobs are left out with others of them. `target`: of the
- * SLO scaler, in seconds.
+ * Plays part of a recorded load (recorded.ts) with both scalers, three times with other starts, and other jobs if some
+ * are left out. `target`: of the SLO scaler, in seconds.
  */
 export function matchRecorded(text: string, starts: Quantiles, { seed, target, cut }: { seed: number; target: number; cut: Cut }): Match {
   return matchOf([0, 1, 2].map((n) => recordedTrace(text, starts, seed + n, { ...cut, offset: n })), target);
 }
 
-/** Whether the SLO scaler wins: the same GPU seconds for at most half of the wait, or at most 70 % of them for no longer waits. */
+/**
+ * Returns whether the SLO scaler wins: at most half the wait for the same GPU seconds, or the same wait for at most 70
+ * % of them.
+ */
 export function wins({ delay, slo }: Match): boolean {
   const quicker = slo.p95WaitMs <= delay.p95WaitMs * 0.5 && slo.gpuSeconds <= delay.gpuSeconds;
   return quicker || (slo.p95WaitMs <= delay.p95WaitMs && slo.gpuSeconds <= delay.gpuSeconds * 0.7);
 }
 
-/** A table of them. */
+/** Formats a table of results. */
 export function matchTable(all: readonly Match[]): string {
   const percent = (part: number, whole: number): string => `${Math.round((part / whole) * 100)} %`;
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

@@ -1,9 +1,9 @@
-/** What PostgreSQL spent most time on, by statement: `npm run fleet -- --statements 20`. */
+/** The statements on which PostgreSQL spent most time: `npm run fleet -- --statements 20`. */
 import type postgres from 'postgres';
 
 const TEXT_LENGTH_MAX = 150;
 
-/** One line a statement, the costliest first. The server must have loaded pg_stat_statements. */
+/** One line per statement, most expensive first. The server must have loaded pg_stat_statements. */
 export async function statementTable(sql: postgres.Sql, count: number): Promise<string> {
   await sql`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`;
   const rows = await sql<{ ms: number; calls: number; rows: number; query: string }[]>`

@@ -1,4 +1,6 @@
-/** Loads of one endpoint: made-up ones in the shapes that real ones have, of which the same seed gives the same load, and recorded ones. */
+/**
+ * Loads of one endpoint: generated ones in realistic shapes, where a seed gives the same load again, and recorded ones.
+ */
 import type { ModelJob } from '../../core/domain/scale-model.ts';
 import { randomOf } from '../helpers/random-of.ts';
 import { draw } from './lengths.ts';
@@ -6,39 +8,39 @@ import type { Quantiles } from './lengths.ts';
 import { WHOLE, recordedJobs } from './recorded.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 
-/** A load, and how machines take it. */
+/** A load, with the start times of its workers. */
 export interface Trace {
   name: string;
   jobs: ModelJob[];
   untilMs: number;
-  /** Start of the n-th worker. */
+  /** Start time of the n-th worker. */
   startMs(n: number): number;
 }
 
 const MINUTE_MS = 60_000;
-/** Means of a job and of a start. */
+/** Mean duration of a job and of a start. */
 export interface Lengths {
   executionMs: number;
   startMs: number;
 }
 
-/** A start with the image there and a model to load. */
+/** A start with a present image and a model to load. */
 const LENGTHS: Lengths = { executionMs: 6_000, startMs: 20_000 };
 /** Short jobs on a large model. */
 export const LARGE_MODEL: Lengths = { executionMs: 2_000, startMs: 60_000 };
-/** How much they vary (sigma of the logarithm). */
+/** Their variation (sigma of the logarithm). */
 const EXECUTION_SIGMA = 0.6;
 const START_SIGMA = 0.25;
 
-/** Jobs a second as a share of time gone by, and for how long. */
+/** Jobs per second over the share of time, and the duration. */
 const SHAPES: Record<string, { minutes: number; rate(share: number, ms: number): number }> = {
   // 100 jobs within 4 s, three times, and a few all along.
   burst: { minutes: 60, rate: (_share, ms) => (ms % (20 * MINUTE_MS) > 2 * MINUTE_MS && ms % (20 * MINUTE_MS) <= 2 * MINUTE_MS + 4_000 ? 25 : 0.005) },
-  // Two days in four hours: up to one and a half jobs a second, hardly any at night.
+  // Two days in four hours: up to 1.5 jobs per second, hardly any at night.
   diurnal: { minutes: 240, rate: (share) => 0.01 + 1.5 * Math.max(Math.sin(share * 4 * Math.PI - Math.PI / 2), 0) },
-  // One job in 90 s on average.
+  // One job per 90 s on average.
   trickle: { minutes: 240, rate: () => 1 / 90 },
-  // From nothing to three jobs a second, and then nothing.
+  // From zero to three jobs per second, and back to zero.
   ramp: { minutes: 40, rate: (share) => (share < 0.75 ? 4 * share : 0) },
 };
 
@@ -49,7 +51,7 @@ export function traces(seed: number, { executionMs, startMs } = LENGTHS): Trace[
     const untilMs = minutes * MINUTE_MS;
     const starts = Array.from({ length: 5_000 }, () => lognormal(random, startMs, START_SIGMA));
     const jobs: ModelJob[] = [];
-    // Arrivals are independent of one another: a Poisson process, by tenths of a second.
+    // Independent arrivals: a Poisson process, in steps of 0.1 s.
     for (let ms = 0; ms < untilMs; ms += 100) {
       for (let left = poisson(random, rate(ms / untilMs, ms) / 10); left > 0; left -= 1) {
         jobs.push({ atMs: ms + left, executionMs: lognormal(random, executionMs, EXECUTION_SIGMA) });

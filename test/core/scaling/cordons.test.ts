@@ -1,5 +1,5 @@
 // test: postgres
-/** A cordoned machine takes nothing new and keeps what it has; a GPU that is not well is given to nobody. Both say so where "why?" is asked. */
+/** Cordoned machines take no new work and keep what runs; unhealthy GPUs are not used. Both appear in explanations. */
 import t from 'tap';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { FlashBootType } from '../../../proto/gen/slipway/v1/endpoint.ts';
@@ -20,7 +20,7 @@ const cordon = (id: string, cordoned: boolean, apiKey = rootKey) => call(clients
 const machine = async (id: string) => (await call(clients.machines, 'listMachines', {}, rootKey)).machines.find((each) => each.machine!.id === id)!;
 const pods = podCalls(clients, key);
 
-t.test('cordoned: what runs goes on, nothing new comes, no frozen worker wakes', async (t) => {
+t.test('cordoned: running workers stay, nothing new starts, no standby worker resumes', async (t) => {
   const agent = await core.joinAgent({ locations: ['CZ'] });
   const running = await core.createEndpoint({ locations: ['CZ'] });
   await core.ready(running);
@@ -50,7 +50,7 @@ t.test('cordoned: what runs goes on, nothing new comes, no frozen worker wakes',
   again.drop();
 });
 
-t.test('a GPU that is not well is given to nobody until it is', async (t) => {
+t.test('an unhealthy GPU is not assigned until it is healthy', async (t) => {
   const agent = await core.joinAgent({ locations: ['US'], gpus: [gpu('GPU-1', 'memory errors (ECC)'), gpu('GPU-2')] });
   t.match((await machine(agent.machineId)).machine!.gpus, [{ uuid: 'GPU-1', unhealthy: 'memory errors (ECC)' }, { uuid: 'GPU-2', unhealthy: '' }]);
   const first = await core.createEndpoint({ locations: ['US'], gpuIds: ['NVIDIA L4'] });

@@ -1,5 +1,5 @@
 // test: postgres
-/** Sizes of CPU workers and pods, and endpoints that name no GPU type, on real replicas: who gets which machine, and what they are told. */
+/** Sizes of CPU workers and pods, and endpoints without a GPU type, on real replicas: placement and its reasons. */
 import t from 'tap';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -19,7 +19,7 @@ const decisionOf = (core: CoreReplicas, endpointId: string, throttled: number) =
   return row;
 });
 
-t.test('workers and pods share a machine out', async (t) => {
+t.test('workers and pods share a machine', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ cpuCount: 8, memoryMib: 16_384, cpuModel: 'Threadripper' });
   const pod = await createPod(core, { instanceIds: ['cpu5m-4-32', 'cpu3c-2-4'] });

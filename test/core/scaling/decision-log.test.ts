@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** The log of decisions: what changed something or gave another reason, with a sample that gives the same decision again; bounded, and silent otherwise. */
+/** The log of decisions: only new decisions, each with a sample that gives the same decision again; bounded. */
 import t from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
@@ -23,7 +23,7 @@ const agent = await core.joinAgent({ gpus: [L4] });
 type Row = Decision & { sample: DecisionSample; refusal_by_machine: string };
 const logOf = (endpointId: string) => core.sql<Row[]>`SELECT * FROM scale_log WHERE endpoint_id = ${endpointId} ORDER BY id`;
 
-t.test('a life of an endpoint: each step is there, with its reason and its limits, and its sample replays to it', async (t) => {
+t.test('lifecycle of an endpoint: each decision is logged with reason, limits and a sample that replays to it', async (t) => {
   const endpointId = await core.createEndpoint({
     gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 2, scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, idleTimeoutSeconds: 1,
   });
@@ -43,7 +43,7 @@ t.test('a life of an endpoint: each step is there, with its reason and its limit
   }
 });
 
-t.test('nothing new, nothing written', async (t) => {
+t.test('an unchanged decision writes nothing', async (t) => {
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 1 });
   await core.ready(endpointId);
   await waitFor('the decision after it', async () => (await logOf(endpointId)).length >= 1);
@@ -52,7 +52,7 @@ t.test('nothing new, nothing written', async (t) => {
       SELECT (SELECT count(*) FROM scale_log) AS n, (SELECT string_agg(xmin::text, ',') FROM scale_decision) AS at`;
     return JSON.stringify(row);
   };
-  // Several looks pass while an agent's machine extends its lease three times.
+  // Several resyncs run while an agent's machine renews its lease three times.
   const lease = async () => (await core.sql`SELECT lease_expires_at::text AS at FROM machine`)[0]!.at as string;
   const look = async (): Promise<string> => {
     const first = await lease();
@@ -65,7 +65,7 @@ t.test('nothing new, nothing written', async (t) => {
   t.equal(agent.desired.length, 1);
 });
 
-t.test('a sample is kept up to 64 KiB; of a decision over a larger one everything else is', async (t) => {
+t.test('samples up to 64 KiB are logged; a decision over a larger one is logged without it', async (t) => {
   const sampleOf = (imageName: string): DecisionSample => ({
     demand: { queued: 1, oldestWaitMs: 0, running: 0, workers: [] },
     settings: {
@@ -74,7 +74,7 @@ t.test('a sample is kept up to 64 KiB; of a decision over a larger one everythin
     },
   });
   const bytesOf = (sample: DecisionSample): number => Buffer.byteLength(JSON.stringify(sample));
-  // Of two bytes each: it is bytes that count.
+  // Each of two bytes: the limit is in bytes.
   const room = SAMPLE_BYTES_MAX - bytesOf(sampleOf(''));
   const atLimit = sampleOf('é'.repeat(Math.floor(room / 2)) + 'i'.repeat(room % 2));
   const over = sampleOf(`${atLimit.settings.imageName}i`);
@@ -91,7 +91,7 @@ t.test('a sample is kept up to 64 KiB; of a decision over a larger one everythin
   t.match(await latest(left), { sample: null, sample_bytes: 65_537, reason: decide(over).reason, target: 1, numbers: { queued: 1 } });
 });
 
-t.test('the log is bounded: by number and by age', async (t) => {
+t.test('the log is bounded by number and age', async (t) => {
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   const other = await core.createEndpoint({ workersMin: 0 });
   await core.sql`

@@ -1,11 +1,11 @@
 // test: 10 s
-/** What always holds of a decision, whatever was seen: over made-up samples and fleets. */
+/** Properties of decisions over generated samples and fleets. */
 import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
 import { survey } from '../../../core/domain/placement.ts';
 import { machineRefusal } from '../../../core/domain/placement-filters.ts';
-import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
+import type { PlacementMachine } from '../../../core/domain/placement-machine.ts';
 import { decide, fleetSample } from '../../../core/domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSettings } from '../../../core/domain/scale-decision.ts';
 import type { QuotaState } from '../../../core/domain/quota.ts';
@@ -48,7 +48,7 @@ const count = fc.option(fc.nat(5), { nil: null });
 const use = fc.record({ workers: fc.nat(5), gpus: fc.nat(5) });
 const quota: fc.Arbitrary<QuotaState> = fc.record({ quota: fc.record({ workers: count, gpus: count }), use });
 
-/** A sample with its fleet, and the machines that the fleet was cut from. */
+/** A sample with its fleet, and the machines that the fleet was reduced from. */
 const seen = fc.record({
   queued: fc.nat(20), traffic, oldestWaitMs: fc.nat(20_000), running: fc.nat(9), workers: fc.array(worker, { maxLength: 7 }), settings, quota,
   machines: fc.tuple(machine, machine, machine, machine),
@@ -103,8 +103,8 @@ holds(t, 'a busy worker of this version goes only while there are more than work
 });
 
 holds(t, 'there are never more than workersMax for what it adds or wakes', (sample, decision) => {
-  const going = new Set(named(decision, 'DRAIN', 'FREEZE', 'RETIRE'));
-  const staying = sample.demand.workers.filter(({ id, desired, version }) => desired === 'RUN' && version === 1 && !going.has(id)).length;
+  const draining = new Set(named(decision, 'DRAIN', 'FREEZE', 'RETIRE'));
+  const staying = sample.demand.workers.filter(({ id, desired, version }) => desired === 'RUN' && version === 1 && !draining.has(id)).length;
   const more = adds(decision).length + named(decision, 'WAKE').length;
   return more === 0 || staying + more <= sample.settings.workersMax;
 });
@@ -144,7 +144,7 @@ holds(t, 'each worker is named once, and a limit that cuts is told', (_sample, d
 const share = fc.record({ gpus: fc.nat(6), weight: fc.integer({ min: 1, max: 3 }) });
 const asker = fc.record({ waiting: fc.integer({ min: 1, max: 3 }), gpuCount: fc.integer({ min: 1, max: 3 }), paused: fc.constantFrom([], ['m1']) });
 const askers = fc.array(asker, { maxLength: 3 });
-/** The same beside other accounts that wait for GPUs, and workers that may give way. */
+/** The same beside other accounts that wait for GPUs, and preemptible workers. */
 const contested = fc.tuple(seen, share, share, askers, fc.nat(1_000)).map(([{ sample, machines }, mine, theirs, asking, sinceMs]) => {
   const own = { accountId: 'own', ...mine };
   const others = [{ accountId: 'other', ...theirs }];
@@ -152,13 +152,13 @@ const contested = fc.tuple(seen, share, share, askers, fc.nat(1_000)).map(([{ sa
     { accountId: 'other', waiting, paused, request: { ...sample.settings, gpuIds: [L4], gpuCount } }));
   const large = { ownSinceMs: 0, waiters: rivals.map(({ waiting: _, ...rival }) => ({ ...rival, sinceMs })) };
   const workers = machines.flatMap(({ id, gpus: all }) => all.filter(({ used }) => used).map(({ uuid }) => (
-    { id: `low ${uuid}`, accountId: 'own', machineId: id, gpuUuids: [uuid], going: false })));
-  const competitors = { contest: { own, others, rivals, large }, giving: { own, others, workers } };
+    { id: `low ${uuid}`, accountId: 'own', machineId: id, gpuUuids: [uuid], draining: false })));
+  const competitors = { contention: { own, others, rivals, large }, candidates: { own, others, workers } };
   const { fleet, ...bare } = sample;
   return { sample: { ...bare, fleet: fleetSample(bare, machines, fleet!.quota, undefined, competitors) }, machines };
 });
 
-t.test('beside others that wait for GPUs: the same from its sample, no GPU twice or taken, and what cuts is told', async (t) => {
+t.test('with GPU contention: replays from its sample, no GPU assigned twice, and limits are named', async (t) => {
   const met = new Set<string>();
   t.doesNotThrow(() => fc.assert(fc.property(contested, ({ sample, machines }) => {
     const decision = decide(sample);

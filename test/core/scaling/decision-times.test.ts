@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * Decisions follow their conditions at once, not with the look at all endpoints that is made once a second: on the clock of this core the periods of that look
- * and of other loops do not end while the test runs, however long it takes.
+ * Decisions follow their conditions at once, without the resync. On the clock of this core, the periods of the resync
+ * and of other loops never end during the test.
  */
 import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
@@ -18,7 +18,7 @@ t.setTimeout(120_000);
 const silent = { onAssignment: () => undefined };
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 const L4_POD = { name: 'p', startCommand: ['true'], gpuIds: ['NVIDIA L4'], gpuCount: 1, computeType: 'GPU' };
-/** Settings of 2 s and more are past what this clock holds up. */
+/** This clock never fires timers of 2 s and more. */
 const standing: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms > 850 && ms < 1_150 ? 120_000 : ms, fn) };
 
 const core = await startReplicas(t, 1, {}, { clock: standing });
@@ -28,7 +28,7 @@ const count = (endpointId: string, wanted: number) => waitFor(`${wanted} workers
 const refused = (endpointId: string) => waitFor('it to be refused', async () => (
   await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1);
 
-t.test('QUEUE_DELAY: a job has waited long enough beside a worker that is there', async () => {
+t.test('QUEUE_DELAY: a job has waited long enough beside a worker', async () => {
   await core.joinAgent({ ...silent, locations: ['CZ'] });
   const endpointId = await core.createEndpoint({ locations: ['CZ'], scalerValue: 2 });
   await core.ready(endpointId);
@@ -37,7 +37,7 @@ t.test('QUEUE_DELAY: a job has waited long enough beside a worker that is there'
   await count(endpointId, 2);
 });
 
-t.test('QUEUE_DELAY: and then the next, and so on', async (t) => {
+t.test('QUEUE_DELAY: further workers follow', async (t) => {
   await core.joinAgent({ ...silent, locations: ['FR'] });
   const endpointId = await core.createEndpoint({ locations: ['FR'], scalerValue: 2 });
   await core.ready(endpointId);
@@ -48,7 +48,7 @@ t.test('QUEUE_DELAY: and then the next, and so on', async (t) => {
   t.ok(second!.ms - first!.ms >= 2_000 && third!.ms - second!.ms >= 2_000, 'none too soon');
 });
 
-t.test('REQUEST_COUNT: jobs that wait, and jobs that run, want another worker beside those that are there', async (t) => {
+t.test('REQUEST_COUNT: waiting and running jobs need one more worker', async (t) => {
   await core.joinAgent({ ...silent, locations: ['SE'], capacity: 4 });
   const endpointId = await core.createEndpoint({ locations: ['SE'], scalerType: ScalerType.REQUEST_COUNT, scalerValue: 3, workersMax: 3 });
   await core.ready(endpointId);
@@ -68,12 +68,12 @@ t.test('idleTimeout', async () => {
   await count(endpointId, 0);
 });
 
-t.test('the end of the pause after a crash', async (t) => {
+t.test('the end of the back-off after a crash', async (t) => {
   const agent = await core.joinAgent({ locations: ['IS'], startWorkers: false });
   const endpointId = await core.createEndpoint({ locations: ['IS'], workersMax: 1 });
   const [first] = await waitFor('a worker', async () => (await workers(endpointId)).length === 1 && workers(endpointId));
   await waitFor('its agent to know', () => agent.desired.length === 1);
-  // The second in a row: its pause is 2 s.
+  // The second consecutive crash: its back-off is 2 s.
   await core.sql`UPDATE worker SET failures = 1 WHERE id = ${first!.id}`;
   agent.send({ workers: [{ workerId: first!.id, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }] });
   const [second] = await waitFor('another', async () => (await workers(endpointId))[0]?.id !== first!.id && workers(endpointId));
@@ -82,7 +82,7 @@ t.test('the end of the pause after a crash', async (t) => {
   t.same(row, { waited: true });
 });
 
-t.test('a GPU that comes free: of a worker, of a pod, of a machine that comes or takes workers again', async () => {
+t.test('a freed GPU: of a worker, of a pod, of a machine that joins or is uncordoned', async () => {
   const pods = podCalls(core.clients, core.key);
   const fields = { gpuIds: ['NVIDIA L4'], locations: ['NO'], workersMax: 1 };
   const waiting = await core.createEndpoint(fields);

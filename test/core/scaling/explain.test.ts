@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** Why a job waits and why an endpoint has these workers: a true cause, in fields and in words, with no more than a key may see. */
+/**
+ * Explanations of waiting jobs and of an endpoint's workers: a true cause, in fields and in words, with no more than a
+ * key may see.
+ */
 import t from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -28,7 +31,7 @@ const quota = (queuedJobs: number | undefined) => call(clients.access, 'setQuota
 }, rootKey);
 const agent = await core.joinAgent({ gpus: [L4], onAssignment: () => undefined });
 
-t.test('no place: who refused, by what, and what would change that; names for the operator alone', async (t) => {
+t.test('unplaced: the reason of each machine and its remedy; machine names for the operator only', async (t) => {
   const endpointId = await core.createEndpoint({ gpuIds: ['AMPERE_80'], workersMin: 0 });
   await core.submit(endpointId);
   const { id } = await core.submit(endpointId);
@@ -44,7 +47,7 @@ t.test('no place: who refused, by what, and what would change that; names for th
   t.match((await why(endpointId, rootKey)).machines, [{ name: agent.machineId, refusedBy: 'OTHER_GPUS', change: /add NVIDIA L4 to gpuIds/ }]);
 });
 
-t.test('workersMax that cuts, a busy worker, and a GPU that is taken', async (t) => {
+t.test('workersMax as the limit, a busy worker, and a GPU in use', async (t) => {
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 1 });
   const first = await core.submit(endpointId);
   await waitFor('it to run', () => agent.assignments.length === 1);
@@ -74,7 +77,7 @@ t.test('workersMax that cuts, a busy worker, and a GPU that is taken', async (t)
   await waitFor('the GPU to be free', () => agent.desired.length === 0);
 });
 
-t.test('a lost attempt: the worker\'s end, with its last lines for those who may read workers', async (t) => {
+t.test('a lost attempt: the end of its worker, with log lines for keys that may read workers', async (t) => {
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], retryLimit: 0, workersMax: 1, workersMin: 0 });
   const { id } = await core.submit(endpointId);
   const before = agent.assignments.length;
@@ -114,7 +117,7 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
   t.match(explained, { lostAttempts: 2, summary: /^It is done, by attempt 3\. 2 of its attempts were lost before\.$/ });
   t.match(explained.attempts, [
     { attempt: 3, workerAlive: true, cause: '', lostTime: undefined },
-    // At the first worker too when it was given out before that one's end was told: then that is its worker's end as well.
+    // Also at the first worker, if the job was assigned before the end of that worker was reported.
     { attempt: 2, workerId: second!.workerId, cause: 'It went silent.', machine: '', lostTime: Date,
       ...(second!.workerId !== first!.workerId && { exitCode: undefined, reason: '' }) },
     { attempt: 1, workerId: first!.workerId, workerAlive: false, cause: /ended by SIGKILL/, exitCode: 137, reason: /CUDA out of memory/, lostTime: Date },
@@ -162,7 +165,7 @@ t.test('an attempt that its user tries again is remembered with its error and it
   await core.updateEndpoint(endpointId, { workersMax: 0 });
 });
 
-t.test('jobs of low priority alone: that they wait, that they start no worker, and that they run', async (t) => {
+t.test('only low-priority jobs: they wait, start no worker, and run', async (t) => {
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 1, idleTimeoutSeconds: 1 });
   const { id } = await core.submit(endpointId, {}, true);
   const waits = /place 1, behind all jobs without low priority\. Only a job of low priority waits and none runs\. There are no workers; .*start no worker/;
@@ -177,7 +180,7 @@ t.test('jobs of low priority alone: that they wait, that they start no worker, a
   await waitFor('the GPU to be free', () => agent.desired.length === 0);
 });
 
-t.test('a machine that goes away: nobody is told that its workers are idle, busy or about to wake', async (t) => {
+t.test('a disconnected machine: its workers are not called idle, busy or resuming', async (t) => {
   const gone = await core.joinAgent({ gpus: [{ ...L4, uuid: 'GPU-2', name: 'NVIDIA A10' }], onAssignment: () => undefined });
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA A10'], workersMin: 0, workersMax: 1 });
   const first = await core.submit(endpointId);
@@ -242,7 +245,7 @@ t.test('a server that is not ready: what its health path answers, while it start
   };
   const seen = async (text: string) => waitFor(text, async () => {
     const explained = await why(endpointId);
-    // The machine is new, and what all machines could ever take is looked up now and then.
+    // The machine is new, and the list of machines is only read now and then.
     return explained.workers[0]?.reason.includes(text) && !explained.summary.includes('can ever start') && explained;
   });
   tell(WorkerState.INITIALIZING, HttpHealth.UNHEALTHY, 'its server answers GET /ping on port 8000 with 404 for 55 s');
@@ -277,7 +280,7 @@ t.test('what would change it: of a quota that binds and of a worker that crashes
   frail.send({ workers: [{ workerId: worker.workerId, endpointId: crashing, state: WorkerState.UNHEALTHY, reason: 'exit code 3', exitCode: 3 }] });
   const crashed = await waitFor('the crash', async () => {
     const { workers, summary } = await why(crashing);
-    // The machine is new, and what all machines could ever take is looked up now and then.
+    // The machine is new, and the list of machines is only read now and then.
     return workers[0]?.state === 'CRASHED' && !summary.includes('can ever start') && { workers, summary };
   });
   t.equal(crashed.workers[0]!.change, CRASH_CHANGE);
@@ -295,11 +298,11 @@ t.test('one account asks so often and no more, for jobs and endpoints together, 
     return reason.split(':')[0]!;
   };
   const seen: string[] = [];
-  // On a machine that is too busy for a whole window's calls the next window has its turn.
+  // On a machine that is too busy for all calls of one window, the next window is tried.
   while (!seen.includes('RATE_LIMITED') && seen.length < 10 * EXPLANATIONS_MAX) seen.push(...await Promise.all(Array.from({ length: 101 }, ask)));
   t.same([...new Set(seen)].sort(), ['JOB_NOT_FOUND', 'RATE_LIMITED']);
   t.ok(seen.filter((reason) => reason === 'JOB_NOT_FOUND').length >= EXPLANATIONS_MAX, 'all that is within the rate passes');
-  // The window may be over by now: endpoints are asked until they are refused too.
+  // The window may be over by now: endpoints are asked until they are rejected too.
   const ofEndpoints = await waitFor('one of an endpoint', async () => (
     (await Promise.all(Array.from({ length: 101 }, () => reasonOf(why(endpointId, busy)).catch(() => ''))))
       .find((reason) => reason.startsWith('RATE_LIMITED'))));

@@ -1,16 +1,16 @@
 // test: postgres, 10 s
-/** GPUs that are short: who has least for its weight goes first, and free ones are kept for workers that need several. As rules, and at a real core. */
+/** Scarce GPUs: fair shares, reservations for workers with several GPUs, and preemption. As rules, and with a real core. */
 import fc from 'fast-check';
 import t from 'tap';
 import { bestOf, occupied } from '../../../core/domain/placement.ts';
-import { setAside } from '../../../core/domain/fair-share.ts';
-import type { GpuContest } from '../../../core/domain/fair-share.ts';
-import { askedToGo, dispensable } from '../../../core/domain/giving-way.ts';
-import type { LeavingWorker } from '../../../core/domain/giving-way.ts';
-import { keepBack, keptFor } from '../../../core/domain/gpu-reservation.ts';
+import { reserveForOthers } from '../../../core/domain/fair-share.ts';
+import type { GpuContention } from '../../../core/domain/fair-share.ts';
+import { workersToPreempt, preemptibleWorkers } from '../../../core/domain/preemption.ts';
+import type { PreemptibleWorker } from '../../../core/domain/preemption.ts';
+import { reserveForLarge, reservableFor } from '../../../core/domain/gpu-reservation.ts';
 import type { LargeWaiter } from '../../../core/domain/gpu-reservation.ts';
-import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
-import { nextTurns } from '../../../core/scaling/turn-order.ts';
+import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-machine.ts';
+import { nextBatch } from '../../../core/scaling/work-queue.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -32,7 +32,7 @@ const asked = (gpuCount = 1, type = L4): PlacementRequest => (
   { gpuIds: [type], gpuCount, imageName: '', instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [] }
 );
 type Other = [gpus: number, waiting: number, weight?: number, request?: PlacementRequest];
-const contest = (own: [gpus: number, weight?: number], ...others: Other[]): GpuContest => ({
+const contention = (own: [gpus: number, weight?: number], ...others: Other[]): GpuContention => ({
   own: { accountId: 'own', gpus: own[0], weight: own[1] ?? 1 },
   others: others.map(([gpus, , weight = 1], index) => ({ accountId: `a${index}`, gpus, weight })),
   rivals: others.map(([, waiting, , request = asked()], index) => ({ accountId: `a${index}`, request, waiting })),
@@ -40,53 +40,53 @@ const contest = (own: [gpus: number, weight?: number], ...others: Other[]): GpuC
 const large = (gpuCount: number, sinceMs = 2_000, accountId = 'own'): LargeWaiter => ({ accountId, request: asked(gpuCount), sinceMs });
 const freeOf = (machines: readonly PlacementMachine[]) => machines.flatMap(({ gpus }) => gpus).filter(({ used }) => !used).length;
 
-const CASES: [what: string, machines: PlacementMachine[], request: PlacementRequest, wanted: number, contest: GpuContest | undefined, free: number][] = [
+const CASES: [what: string, machines: PlacementMachine[], request: PlacementRequest, wanted: number, contention: GpuContention | undefined, free: number][] = [
   ['nobody else waits', [machine('a', 2)], asked(), 2, undefined, 2],
-  ['one that has less goes first', [machine('a', 1)], asked(), 1, contest([3], [0, 1]), 0],
-  ['one that has as much does not', [machine('a', 1)], asked(), 1, contest([1], [1, 1]), 1],
-  ['one that has more does not', [machine('a', 1)], asked(), 1, contest([0], [2, 5]), 1],
-  ['weights count', [machine('a', 1)], asked(), 1, contest([3, 10], [1, 1]), 1],
-  ['no more is set aside than waits', [machine('a', 4)], asked(), 4, contest([3], [0, 1]), 3],
-  ['in turns, as they come to have equally much', [machine('a', 6)], asked(), 6, contest([2], [0, 9]), 2],
-  ['only what the other can use', [machine('a', 1)], asked(), 1, contest([3], [0, 1, 1, asked(1, 'NVIDIA A40')]), 1],
-  ['not for one that fits nowhere', [machine('a', 1)], asked(), 1, contest([3], [0, 1, 1, asked(2)]), 1],
-  ['a CPU worker waits for nobody', [machine('a', 1)], asked(0), 1, contest([3], [0, 1]), 1],
+  ['one that has less goes first', [machine('a', 1)], asked(), 1, contention([3], [0, 1]), 0],
+  ['one that has as much does not', [machine('a', 1)], asked(), 1, contention([1], [1, 1]), 1],
+  ['one that has more does not', [machine('a', 1)], asked(), 1, contention([0], [2, 5]), 1],
+  ['weights count', [machine('a', 1)], asked(), 1, contention([3, 10], [1, 1]), 1],
+  ['no more GPUs are reserved than workers wait', [machine('a', 4)], asked(), 4, contention([3], [0, 1]), 3],
+  ['in turns, as they come to have equally much', [machine('a', 6)], asked(), 6, contention([2], [0, 9]), 2],
+  ['only what the other can use', [machine('a', 1)], asked(), 1, contention([3], [0, 1, 1, asked(1, 'NVIDIA A40')]), 1],
+  ['not for one that fits nowhere', [machine('a', 1)], asked(), 1, contention([3], [0, 1, 1, asked(2)]), 1],
+  ['a CPU worker waits for nobody', [machine('a', 1)], asked(0), 1, contention([3], [0, 1]), 1],
 ];
 for (const [what, machines, request, wanted, given, free] of CASES) {
   t.test(what, async (t) => {
-    const aside = setAside(machines, request, wanted, given);
+    const aside = reserveForOthers(machines, request, wanted, given);
     t.equal(freeOf(aside.machines), free);
-    t.equal(aside.places > 0, request.gpuCount > 0 && free === 0, 'it says so where that leaves no place');
-    t.ok(aside.machines.every(({ siblings }) => siblings === 0), 'what is set aside is for no worker of this endpoint');
+    t.equal(aside.slots > 0, request.gpuCount > 0 && free === 0, 'it says so where that leaves no place');
+    t.ok(aside.machines.every(({ siblings }) => siblings === 0), 'reserved GPUs count as no sibling of this endpoint');
   });
 }
 
-t.test('where its workers crashed and none starts for now, nothing is set aside or kept for it', async (t) => {
-  const { own, others, rivals } = contest([3], [0, 2]);
-  const paused = (...ids: string[]): GpuContest => ({ own, others, rivals: rivals.map((rival) => ({ ...rival, paused: ids })) });
+t.test('no GPU is reserved on machines where the workers of an endpoint are paused after a crash', async (t) => {
+  const { own, others, rivals } = contention([3], [0, 2]);
+  const paused = (...ids: string[]): GpuContention => ({ own, others, rivals: rivals.map((rival) => ({ ...rival, paused: ids })) });
   const machines = [machine('a', 1), machine('b', 1)];
-  const left = (given: GpuContest) => setAside(machines, asked(), 2, given).machines.filter((each) => freeOf([each]) > 0).map(({ id }) => id);
+  const left = (given: GpuContention) => reserveForOthers(machines, asked(), 2, given).machines.filter((each) => freeOf([each]) > 0).map(({ id }) => id);
   t.same(left(paused()), []);
   t.same(left(paused('a')), ['a'], 'one that waits gets the other');
   t.same(left(paused('a', 'b')), ['a', 'b']);
   const back = (ids: string[]) => (
-    freeOf(keepBack([machine('a', 2)], asked(), { ...own, sinceMs: 0 }, [{ ...large(2), paused: ids }], others).machines));
+    freeOf(reserveForLarge([machine('a', 2)], asked(), { ...own, sinceMs: 0 }, [{ ...large(2), paused: ids }], others).machines));
   t.same([back([]), back(['b']), back(['a'])], [0, 0, 2]);
 });
 
-t.test('whoever has the first turn: nobody gets one more while another that waits has less for its weight', async (t) => {
+t.test('in any order: no account gets a GPU while a waiting one has fewer for its weight', async (t) => {
   const account = fc.record({ weight: fc.integer({ min: 1, max: 4 }), wants: fc.nat(8) });
   t.doesNotThrow(() => fc.assert(fc.property(fc.array(account, { minLength: 2, maxLength: 4 }), fc.integer({ min: 1, max: 12 }),
     fc.array(fc.nat(3), { minLength: 40, maxLength: 40 }), (accounts, count, turns) => {
       const state = accounts.map(({ weight, wants }, index) => ({ accountId: `a${index}`, weight, waiting: wants, gpus: 0 }));
       let machines = [machine('m', count)];
-      // A random order may leave an account out for good. So each of them is reconciled after it, as often as there are GPUs.
+      // A random order may leave out an account. So each one is reconciled after it, as often as there are GPUs.
       const rounds = Array.from({ length: count }, () => state.keys().toArray()).flat();
       for (const turn of [...turns, ...rounds]) {
         const own = state[turn % state.length]!;
         const others = state.filter((each) => each !== own);
         const rivals = others.map(({ accountId, waiting }) => ({ accountId, waiting, request: asked() }));
-        let left = setAside(machines, asked(), own.waiting, { own, others, rivals }).machines;
+        let left = reserveForOthers(machines, asked(), own.waiting, { own, others, rivals }).machines;
         for (let place = bestOf(left, asked()); place && own.waiting > 0; place = bestOf(left, asked())) {
           const given = place;
           [left, machines] = [left, machines].map((all) => all.map((each) => occupied(each, given))) as [PlacementMachine[], PlacementMachine[]];
@@ -114,16 +114,16 @@ const KEPT: [what: string, machines: PlacementMachine[], waiter: LargeWaiter, ow
   ['not for another account that has as much and less weight', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000, 2], 1, 2],
 ];
 for (const [what, machines, waiter, [gpus, sinceMs, weight = 1], theirs, free] of KEPT) {
-  t.test(`kept for larger workers: ${what}`, async (t) => {
+  t.test(`reserved for larger workers: ${what}`, async (t) => {
     const own = { accountId: 'own', gpus, weight, sinceMs };
-    const back = keepBack(machines, asked(), own, [waiter], [{ accountId: 'other', gpus: theirs, weight: 1 }]);
+    const back = reserveForLarge(machines, asked(), own, [waiter], [{ accountId: 'other', gpus: theirs, weight: 1 }]);
     t.equal(freeOf(back.machines), free);
     t.equal(back.gpuUuids.length, freeOf(machines) - free);
-    t.equal(keepBack(machines, asked(0), own, [waiter], []).gpuUuids.length, 0, 'a worker without a GPU loses nothing');
+    t.equal(reserveForLarge(machines, asked(0), own, [waiter], []).gpuUuids.length, 0, 'a worker without a GPU loses nothing');
   });
 }
 
-t.test('a worker of several GPUs finds its place behind any number of smaller ones, once each of those has ended', async (t) => {
+t.test('a worker with several GPUs is placed despite any number of smaller ones, once each of those has ended', async (t) => {
   const sizes = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 });
   t.doesNotThrow(() => fc.assert(fc.property(sizes, fc.integer({ min: 2, max: 4 }), fc.infiniteStream(fc.nat(1_000)), (counts, gpuCount, chance) => {
     if (Math.max(...counts) < gpuCount) return true;
@@ -135,15 +135,15 @@ t.test('a worker of several GPUs finds its place behind any number of smaller on
     for (let round = 0; round < counts.length; round += 1) {
       for (const uuid of machines.flatMap(({ gpus }) => gpus.map((gpu) => gpu.uuid)).toSorted(() => (chance.next().value % 2) - 0.5)) {
         end(uuid);
-        // The smaller ones have the first turn, each time, and take whatever they may.
-        let left = keepBack(machines, asked(), { accountId: 'own', gpus: 0, weight: 1, sinceMs: 0 }, [large(gpuCount, 1)], []).machines;
+        // The smaller workers are always placed first, and take what they may.
+        let left = reserveForLarge(machines, asked(), { accountId: 'own', gpus: 0, weight: 1, sinceMs: 0 }, [large(gpuCount, 1)], []).machines;
         for (let place = bestOf(left, asked()); place; place = bestOf(left, asked())) {
           const given = place;
           [left, machines] = [left, machines].map((all) => all.map((each) => (each.id === given.machineId ? occupied(each, given) : each))) as [
             PlacementMachine[], PlacementMachine[]];
         }
         if (bestOf(machines, asked(gpuCount))) return true;
-        const now = keptFor(machines, asked(gpuCount))?.gpuUuids.length ?? 0;
+        const now = reservableFor(machines, asked(gpuCount))?.gpuUuids.length ?? 0;
         if (now < kept) return false;
         kept = now;
       }
@@ -152,9 +152,9 @@ t.test('a worker of several GPUs finds its place behind any number of smaller on
   }), { seed: SEED, numRuns: 200 }));
 });
 
-const leaving = (id: string, machineId: string, gpuUuids: string[], going = false, accountId = 'own'): LeavingWorker => (
-  { id, accountId, machineId, gpuUuids, going });
-const GIVING: [what: string, machines: PlacementMachine[], gpuCount: number, wanted: number, workers: LeavingWorker[], asked: string[]][] = [
+const leaving = (id: string, machineId: string, gpuUuids: string[], draining = false, accountId = 'own'): PreemptibleWorker => (
+  { id, accountId, machineId, gpuUuids, draining });
+const PREEMPTIONS: [what: string, machines: PlacementMachine[], gpuCount: number, wanted: number, workers: PreemptibleWorker[], asked: string[]][] = [
   ['one for one', [machine('a', 1, 1)], 1, 1, [leaving('w', 'a', ['a-0'])], ['w']],
   ['no more than are wanted', [machine('a', 2, 2)], 1, 1, [leaving('w', 'a', ['a-0']), leaving('v', 'a', ['a-1'])], ['w']],
   ['none while a GPU is free', [machine('a', 2, 1)], 1, 1, [leaving('w', 'a', ['a-0'])], []],
@@ -170,30 +170,30 @@ const GIVING: [what: string, machines: PlacementMachine[], gpuCount: number, wan
   ['none that goes already, for one more', [machine('a', 2, 2)], 1, 2, [leaving('w', 'a', ['a-0'], true), leaving('v', 'a', ['a-1'])], ['v']],
   ['none for a worker without a GPU', [machine('a', 1, 1)], 0, 1, [leaving('w', 'a', ['a-0'])], []],
 ];
-for (const [what, machines, gpuCount, wanted, workers, expected] of GIVING) {
-  t.test(`giving way: ${what}`, async (t) => {
+for (const [what, machines, gpuCount, wanted, workers, expected] of PREEMPTIONS) {
+  t.test(`preemption: ${what}`, async (t) => {
     const others = [{ accountId: 'poor', gpus: 2, weight: 1 }, { accountId: 'rich', gpus: 9, weight: 1 }, { accountId: 'heavy', gpus: 9, weight: 9 }];
-    t.same(askedToGo(machines, asked(gpuCount), wanted, { own: { accountId: 'own', gpus: 2, weight: 1 }, others, workers }), expected);
+    t.same(workersToPreempt(machines, asked(gpuCount), wanted, { own: { accountId: 'own', gpus: 2, weight: 1 }, others, workers }), expected);
   });
 }
 
-t.test('giving way: not every machine is looked at anew for each of 400 workers, for others wait for their place meanwhile', async (t) => {
+t.test('preemption evaluates few machines for each of 400 workers, as others wait meanwhile', async (t) => {
   const machines = Array.from({ length: 200 }, (_, index) => machine(`m${index}`, 8, 8));
   const workers = machines.flatMap(({ id, gpus }) => gpus.map(({ uuid }) => leaving(uuid, id, [uuid])));
-  let looks = 0;
-  const request = { ...asked(1), get gpuCount() { looks += 1; return 1; } };
-  const asks = askedToGo(machines, request, 400, { own: { accountId: 'own', gpus: 1_600, weight: 1 }, others: [], workers });
-  t.ok(looks < 50_000, `looked ${looks} times`);
+  let evaluations = 0;
+  const request = { ...asked(1), get gpuCount() { evaluations += 1; return 1; } };
+  const asks = workersToPreempt(machines, request, 400, { own: { accountId: 'own', gpus: 1_600, weight: 1 }, others: [], workers });
+  t.ok(evaluations < 50_000, `evaluated ${evaluations} times`);
   t.same(asks, workers.slice(0, 400).map(({ id }) => id), 'whole machines');
 });
 
-t.test('an endpoint can do without workers of low priority alone, and keeps its minimum', async (t) => {
+t.test('only workers with low-priority jobs are preemptible, beyond the minimum', async (t) => {
   const worker = {
     machineId: 'a', desired: 'RUN', state: 'READY', gpus: 1, reachable: true, version: 1, held: 1, idleMs: 0, ageMs: 0, failures: 0, retryDue: false,
   } as const;
   const [low, busy] = [{ ...worker, id: 'low', lowOnly: true } as const, { ...worker, id: 'busy' }];
   const ids = (queued: number, workersMin: number, workers: readonly WorkerSample[]) => (
-    dispensable({ queued, oldestWaitMs: 0, running: 1, workers }, { workersMin }).map(({ id }) => id));
+    preemptibleWorkers({ queued, oldestWaitMs: 0, running: 1, workers }, { workersMin }).map(({ id }) => id));
   t.same(ids(0, 0, [low, busy]), ['low']);
   t.same(ids(0, 1, [low, busy]), ['low']);
   t.same(ids(0, 2, [low, busy]), [], 'workersMin keeps it');
@@ -201,21 +201,21 @@ t.test('an endpoint can do without workers of low priority alone, and keeps its 
   t.same(ids(0, 0, [{ ...low, gpus: 0 }, { ...low, state: 'DRAINING', desired: 'DRAIN' }]), [], 'it has nothing to give, or goes');
 });
 
-t.test('turns: a flood of one account keeps no other waiting, and who has no worker goes first', async (t) => {
+t.test('batches: a flood of one account delays no other, and endpoints without workers come first', async (t) => {
   const due = (id: string, accountId: string, workers: number) => (
     { endpoint: { id, accountId }, sample: { demand: { workers: Array.from({ length: workers }, () => ({ desired: 'RUN' as const })) } } });
   const flood = Array.from({ length: 20 }, (_, n) => due(`flood${n}`, 'flood', 0));
-  t.same(nextTurns([...flood, due('a', 'one', 0), due('b', 'one', 0), due('c', 'two', 0)]).slice(0, 5), ['flood0', 'a', 'c', 'flood1', 'b']);
-  t.same(nextTurns([due('more', 'one', 3), due('first', 'one', 0)]), ['first', 'more']);
+  t.same(nextBatch([...flood, due('a', 'one', 0), due('b', 'one', 0), due('c', 'two', 0)]).slice(0, 5), ['flood0', 'a', 'c', 'flood1', 'b']);
+  t.same(nextBatch([due('more', 'one', 3), due('first', 'one', 0)]), ['first', 'more']);
   const growing = Array.from({ length: 20 }, (_, n) => due(`more${n}`, 'one', 3));
-  const next = nextTurns([...growing, ...flood, ...flood.map(({ endpoint: { id } }) => due(`${id} too`, 'flood', 0))]);
-  t.same([next.length, next.filter((id) => id.startsWith('flood')).length], [24, 18], 'nor do first workers keep more workers waiting for good');
-  t.equal(nextTurns([...growing, due('first', 'one', 0)]).length, 21);
+  const next = nextBatch([...growing, ...flood, ...flood.map(({ endpoint: { id } }) => due(`${id} too`, 'flood', 0))]);
+  t.same([next.length, next.filter((id) => id.startsWith('flood')).length], [24, 18], 'first workers do not starve scale-ups');
+  t.equal(nextBatch([...growing, due('first', 'one', 0)]).length, 21);
 });
 
 const core = await startReplicas(t);
 
-t.test('at a real core: a GPU that comes free goes to the account that has none, until the operator weighs otherwise', async (t) => {
+t.test('with a real core: a freed GPU goes to the account without GPUs, unless the weights say otherwise', async (t) => {
   const gpus = [1, 2, 3].map((n) => ({ uuid: `GPU-${n}`, name: L4, memoryMib: 24_576, migProfile: '' }));
   await core.joinAgent({ gpus });
   const small = await core.newKey(undefined, [], await core.newAccount('small'));
@@ -238,7 +238,7 @@ t.test('at a real core: a GPU that comes free goes to the account that has none,
   t.equal((await core.sql`SELECT FROM worker WHERE endpoint_id = ANY(${poor})`).length, 1);
 });
 
-t.test('at a real core: a GPU that comes free is kept for a worker of two, which the owners of both are told', async (t) => {
+t.test('with a real core: a freed GPU is reserved for a worker that needs two, and both owners see why', async (t) => {
   await core.joinAgent({ gpus: [1, 2].map((n) => ({ uuid: `GPU-A${n}`, name: A40, memoryMib: 46_068, migProfile: '' })) });
   const endpoint = (gpuCount: number) => core.createEndpoint({ gpuIds: [A40], gpuCount, workersMin: 1, workersMax: 1 });
   const why = async (endpointId: string) => (await call(core.clients.endpoints, 'explain', { endpointId }, core.key)).explanation!;
@@ -252,14 +252,14 @@ t.test('at a real core: a GPU that comes free is kept for a worker of two, which
   await limited(one, 'NO_PLACE');
   await core.updateEndpoint(running[0]!, { workersMin: 0, workersMax: 0 });
   await limited(one, 'KEPT_GPUS');
-  t.match((await why(one)).summary, /free GPUs are kept for a worker that needs 2 of one machine and has waited longer/);
-  await waitFor('it to be told', async () => /1 of the 2 is free on one machine and kept for it/.test((await why(two)).summary), 30_000, 200);
+  t.match((await why(one)).summary, /free GPUs are reserved for a worker that needs 2 of one machine and has waited longer/);
+  await waitFor('it to be told', async () => /1 of the 2 is free on one machine and reserved for it/.test((await why(two)).summary), 30_000, 200);
   await core.updateEndpoint(running[1]!, { workersMin: 0, workersMax: 0 });
   await core.ready(two, 1);
   t.equal((await core.sql`SELECT FROM worker WHERE endpoint_id = ${one}`).length, 0, 'the smaller one has had none');
 });
 
-t.test('at a real core: a worker that only does jobs of low priority gives way, and breaks none of them off', async (t) => {
+t.test('with a real core: a worker with only low-priority jobs is preempted, and finishes its job', async (t) => {
   const agent = await core.joinAgent({ gpus: [{ uuid: 'GPU-B', name: A5000, memoryMib: 24_564, migProfile: '' }], onAssignment: () => undefined });
   const given = (index: number) => waitFor(`assignment ${index}`, () => agent.assignments[index]);
   const endpoint = () => core.createEndpoint({ gpuIds: [A5000], workersMin: 0, workersMax: 1 });
@@ -281,7 +281,7 @@ t.test('at a real core: a worker that only does jobs of low priority gives way, 
   const { decisions } = await call(core.clients.endpoints, 'listDecisions', { endpointId: normal, pageSize: 0, beforeId: 0 }, core.key);
   t.match(decisions.find(({ actions }) => actions.length > 0)?.actions, [{ kind: 'PREEMPT', workerId: '' }], 'its owner is not told whose worker it was');
   const why = async (endpointId: string) => (await call(core.clients.endpoints, 'explain', { endpointId }, core.key)).explanation!;
-  t.match((await why(normal)).summary, /; a worker that only does jobs of low priority gives way when it is done with them\. To change that: free 1 GPU/);
+  t.match((await why(normal)).summary, /; a worker with only low-priority jobs is preempted after its current jobs\. To change that: free 1 GPU/);
   const needed = new RegExp(`endpoint ${normal} of this account need`);
   t.match((await why(low)).workers, [{ state: 'DRAINING', reason: needed }], 'and the worker\'s owner who needs its GPU');
   await core.sql`UPDATE endpoint SET account_id = ${await core.newAccount('other')} WHERE id = ${normal}`;

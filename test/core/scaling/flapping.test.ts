@@ -1,4 +1,4 @@
-/** Loads around a threshold for thousands of decisions: workers do not come and go with them, whichever scaler decides, nor are they held for good. */
+/** Loads around a threshold over thousands of decisions: workers do not flap with any scaler, and stop in the end. */
 import t from 'tap';
 import type { ModelJob } from '../../../core/domain/scale-model.ts';
 import type { ScaleSettings } from '../../../core/domain/scaler.ts';
@@ -7,23 +7,23 @@ import { randomOf } from '../../helpers/random-of.ts';
 import { SEED } from '../../helpers/seeded-random.ts';
 
 const HOUR_MS = 3_600_000;
-/** Until then workers come to what the load needs. */
+/** Until then workers follow the load. */
 const SETTLED_MS = 600_000;
 const IDLE_MS = 5_000;
 const SCALERS: [what: string, chosen: Partial<ScaleSettings>][] = [
   ['QUEUE_DELAY', {}], ['REQUEST_COUNT', { scalerType: 'REQUEST_COUNT', scalerValue: 1 }], ['SLO', { scalerType: 'SLO', scalerValue: 4 }],
 ];
 
-/** What became of workers. */
+/** Counts of workers. */
 interface Changes {
-  /** Workers that came, and that went, since they had settled. */
+  /** Workers started and stopped since the load was steady. */
   came: number;
   went: number;
   /** At the end. */
   left: number;
 }
 
-/** An hour with a decision a second; starts take 2 s unless told otherwise. */
+/** An hour with one decision per second. Starts take 2 s by default. */
 function hour(jobs: readonly ModelJob[], chosen: Partial<ScaleSettings>, startMs = 2_000): Changes {
   const ordered = jobs.filter(({ atMs }) => atMs < HOUR_MS).sort((a, b) => a.atMs - b.atMs);
   const { spans } = play({ name: '', jobs: ordered, untilMs: HOUR_MS, startMs: () => startMs }, settingsOf({ idleTimeoutSeconds: IDLE_MS / 1_000, ...chosen }));
@@ -33,7 +33,7 @@ function hour(jobs: readonly ModelJob[], chosen: Partial<ScaleSettings>, startMs
   };
 }
 
-/** Jobs that are there nearly all the time. */
+/** Jobs that are present nearly all the time. */
 function always(count: number, untilMs = HOUR_MS): ModelJob[] {
   return every(10_000, untilMs).flatMap((atMs) => Array.from({ length: count }, (_, n) => ({ atMs: atMs + n, executionMs: 9_990 })));
 }
@@ -43,21 +43,21 @@ function every(ms: number, untilMs = HOUR_MS): number[] {
 }
 
 for (const [what, chosen] of SCALERS) {
-  t.test(`${what}: a job more that comes and goes faster than idleTimeout moves nobody`, async (t) => {
+  t.test(`${what}: one more job for less than idleTimeout changes no worker`, async (t) => {
     for (const offMs of [500, 1_500, 3_000]) {
       const jobs = [...always(3), ...every(1_000 + offMs).map((atMs) => ({ atMs, executionMs: 1_000 }))];
       t.match(hour(jobs, chosen), { came: 0, went: 0 }, `not there for ${offMs} ms`);
     }
   });
 
-  t.test(`${what}: several at once, and then none for less than idleTimeout, move nobody`, async (t) => {
+  t.test(`${what}: bursts with pauses below idleTimeout change no worker`, async (t) => {
     for (const count of [2, 3, 6]) {
       const jobs = every(5_000).flatMap((atMs) => Array.from({ length: count }, () => ({ atMs, executionMs: 1_500 })));
       t.match(hour(jobs, chosen), { came: 0, went: 0 }, `${count} at once`);
     }
   });
 
-  t.test(`${what}: pauses around idleTimeout: nobody goes but in one that is longer`, async (t) => {
+  t.test(`${what}: pauses around idleTimeout: workers only stop in longer ones`, async (t) => {
     const random = randomOf(SEED);
     const [jobs, longer]: [ModelJob[], number[]] = [[], []];
     for (let atMs = 0; atMs < HOUR_MS;) {
@@ -70,18 +70,18 @@ for (const [what, chosen] of SCALERS) {
     t.ok(longer.length > 50 && went <= longer.length && came <= longer.length, `${went} went and ${came} came in ${longer.length} such pauses`);
   });
 
-  t.test(`${what}: what comes no more holds nobody`, async (t) => {
+  t.test(`${what}: no workers remain after the load ends`, async (t) => {
     t.match(hour([...always(3, HOUR_MS / 2), ...every(2_000, HOUR_MS / 2).map((atMs) => ({ atMs, executionMs: 1_000 }))], chosen), { left: 0 });
   });
 }
 
-t.test('it is idleTimeout that holds them: with a shorter one the same load moves workers all the time', async (t) => {
+t.test('idleTimeout prevents flapping: with a shorter one the same load changes workers all the time', async (t) => {
   const jobs = [...always(3), ...every(4_000).map((atMs) => ({ atMs, executionMs: 1_000 }))];
   const { came, went } = hour(jobs, { scalerType: 'REQUEST_COUNT', scalerValue: 1, idleTimeoutSeconds: 1 });
   t.ok(came > 300 && went > 300, `${came} came and ${went} went`);
 });
 
-t.test('SLO: jobs at random about as often as one worker is kept for: it stays, where QUEUE_DELAY starts some for each', async (t) => {
+t.test('SLO: random jobs near the retention rate: one worker stays, while QUEUE_DELAY starts new ones', async (t) => {
   const random = randomOf(SEED);
   const jobs: ModelJob[] = [];
   for (let atMs = 0; atMs < HOUR_MS; atMs += Math.round(-Math.log(1 - random.fraction()) * 90_000)) jobs.push({ atMs, executionMs: 2_000 });

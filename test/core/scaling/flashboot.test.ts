@@ -1,5 +1,8 @@
 // test: postgres, 30 s
-/** FlashBoot in core: idle workers are frozen, woken before others are started, evicted by others, not metered. A real database, scripted agents. */
+/**
+ * FlashBoot in core: idle workers go on standby, resume before others start, are evicted by others, and are not
+ * metered. A real database, scripted agents.
+ */
 import t from 'tap';
 import { FlashBootType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -7,9 +10,9 @@ import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CreatePodRequest } from '../../../proto/gen/slipway/v1/pod_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { chosenScaler } from '../../../core/domain/chosen-scaler.ts';
+import { chosenScaler } from '../../../core/domain/scale-target.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
-import { ScaleLoop } from '../../../core/scaling/scale-loop.ts';
+import { ScalingService } from '../../../core/scaling/scaling-service.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
@@ -28,7 +31,7 @@ const frozen = (agent: ScriptedAgent) => waitFor('a frozen worker', () => agent.
 const spans = (core: CoreReplicas, workerId: string) => core.sql<{ open: boolean }[]>`
   SELECT ended_at IS NULL AS open FROM usage_span WHERE subject_id = ${workerId} ORDER BY id`;
 
-t.test('idle: frozen and not metered; the next job wakes the same worker; shown everywhere', async (t) => {
+t.test('idle: on standby and not metered; the next job resumes the same worker; shown everywhere', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const endpointId = await core.createEndpoint(FLASH);
@@ -52,7 +55,7 @@ t.test('idle: frozen and not metered; the next job wakes the same worker; shown 
   t.ok(recent[0]!.frozen.length <= 2 && recent[0]!.frozen[0]!.endTime! > recent[0]!.frozen[0]!.beginTime!, 'once, or twice when it was idle again');
 });
 
-t.test('who needs the GPU gets it: worker or pod', async (t) => {
+t.test('a worker or pod evicts a standby worker for its GPU', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ gpus: [L4] });
   const sleeping = await core.createEndpoint({ ...FLASH, gpuIds: ['NVIDIA L4'] });
@@ -71,7 +74,7 @@ t.test('who needs the GPU gets it: worker or pod', async (t) => {
   t.equal(agent.desiredPods.length, 1);
 });
 
-t.test('a machine keeps no more than it says; the rest is stopped', async (t) => {
+t.test('a machine keeps no more standby workers than its limit; the rest stops', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ standbyMax: 1 });
   const endpointId = await core.createEndpoint({ ...FLASH, workersMin: 2, workersMax: 2 });
@@ -85,7 +88,7 @@ t.test('a machine keeps no more than it says; the rest is stopped', async (t) =>
   await waitFor('it to be stopped', () => none.desired.length === 0);
 });
 
-t.test('frozen workers are nothing that the quota counts, and waking one is', async (t) => {
+t.test('the quota does not count standby workers, and counts resumed ones', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   await call(core.clients.access, 'setQuota', { accountId: core.accountId, quota: { workers: 1, gpus: undefined, queuedJobs: undefined, requests: undefined } },
@@ -104,7 +107,7 @@ t.test('frozen workers are nothing that the quota counts, and waking one is', as
   t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED, 'then the frozen one is woken');
 });
 
-t.test('a job that finds only frozen workers waits for no period, no pause, and no tidying up', async (t) => {
+t.test('a job with only standby workers waits for no timer', async (t) => {
   const { sql, stores, events, engine, endpoint } = await startEngines(t, { idle: true });
   const [machineId] = LIVE_MACHINES;
   await sql`UPDATE machine SET session_id = 'session', standby_max = 1, cpu_slots = 1 WHERE id = ${machineId}`;
@@ -116,7 +119,7 @@ t.test('a job that finds only frozen workers waits for no period, no pause, and 
   await worker('older', 'STOPPED', '2020-01-01Z');
   const desired: string[] = [];
   const onDesired = async (): Promise<void> => { desired.push((await sql<{ desired: string }[]>`SELECT desired FROM worker WHERE id = 'idle'`)[0]!.desired); };
-  const loop = new ScaleLoop({
+  const loop = new ScalingService({
     store: stores.scales, scaler: chosenScaler, events, duty: { mine: true, onTaken: () => () => undefined }, hasWorker: () => false,
     onDesired: () => { void onDesired(); }, clock: new ManualClock(), random: systemRandom, logger,
   });
@@ -125,7 +128,7 @@ t.test('a job that finds only frozen workers waits for no period, no pause, and 
   await waitFor('it to be frozen', () => desired.join() === 'FREEZE');
   await waitFor('what is old to go', async () => (await sql`SELECT FROM worker WHERE id = 'older'`).length === 0);
   await worker('old', 'STOPPED', '2020-01-01Z');
-  // The clock stands still: whatever waits for it waits for ever.
+  // The clock stands still, so that nothing may depend on a timer.
   await sql.begin(async (transaction) => {
     await transaction`SELECT FROM worker WHERE id = 'old' FOR UPDATE`;
     await engine.calls.submit(submission(endpointId));

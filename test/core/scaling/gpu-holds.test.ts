@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** No GPU is given twice: the database says so, whoever places without the lock, at two replicas at once, and from start to end of what has it. */
+/**
+ * No GPU is assigned twice: the database guarantees it, even without the placement lock, with two replicas, and from
+ * start to end of its use.
+ */
 import postgres from 'postgres';
 import t from 'tap';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -24,7 +27,7 @@ const waitsForARow = (core: CoreReplicas) => waitFor('a placement to wait for th
   (await core.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'transactionid'`).length > 0
 ));
 
-/** Gives a GPU to a worker as no core would, without the placement lock; `meanwhile` runs before that is committed. */
+/** Assigns a GPU to a worker without the placement lock, which core never does. `meanwhile` runs before the commit. */
 async function givenBeside(core: CoreReplicas, machineId: string, endpointId: string, workerId: string, meanwhile: () => Promise<unknown>) {
   const beside = postgres(core.url, { max: 1 });
   try {
@@ -38,7 +41,7 @@ async function givenBeside(core: CoreReplicas, machineId: string, endpointId: st
   }
 }
 
-t.test('whoever gets a GPU beside the lock was first, and what comes second goes elsewhere', async (t) => {
+t.test('an assignment without the lock wins if it is first, and the second goes elsewhere', async (t) => {
   const core = await startReplicas(t);
   const { machineId } = await core.joinAgent({ gpus: gpus(3), startWorkers: false });
   const idle = await core.createEndpoint({ workersMin: 0 });
@@ -79,7 +82,7 @@ t.test('two replicas at once', async (t) => {
   await t.rejects(core.joinAgent({ gpus: [...gpus(1), ...gpus(1)] }), { message: /names a uuid twice/ }, 'no agent may say that it has one GPU twice');
 });
 
-t.test('held from the first moment to the last', async (t) => {
+t.test('a GPU is held from start to end', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ gpus: gpus(1) });
   const holder = async () => (await holds(core, agent.machineId)).map(({ worker_id, pod_id }) => worker_id ?? pod_id).join();

@@ -1,5 +1,5 @@
 // test: postgres
-/** Starts by type of GPU: what the SLO scaler makes of them, what it does without, and that a real core sees them and the places that are left. */
+/** Starts by type of GPU: how the SLO scaler uses them, and how a real core reads them with the free slots. */
 import t from 'tap';
 import { decide } from '../../../core/domain/scale-decision.ts';
 import type { DecisionSample } from '../../../core/domain/scale-decision.ts';
@@ -25,7 +25,7 @@ const worker = (given: Partial<WorkerSample>): WorkerSample => ({
   id: 'w', machineId: 'm', gpus: 1, reachable: true, desired: 'RUN', state: 'READY', version: 0, held: 0, idleMs: 0, ageMs: 0, failures: 0, retryDue: false,
   ...given,
 });
-/** Starts of all, as they are told beside those by type. */
+/** Start times of all types together. */
 const ALL: Partial<TrafficSample> = { startMs: SLOW_MS, startsMs: [QUICK_MS, QUICK_MS, SLOW_MS] };
 const traffic = (byGpu: GpuStarts[] | undefined, given: Partial<TrafficSample> = {}): TrafficSample => ({
   arrivalsPerSecondNow: 0, arrivalsPerSecond: 0, arrivalsPerSecondLong: 0, arrivalsPerSecondHour: 0, executionMs: 10_000, startMs: 0, slots: 1, ...ALL,
@@ -36,7 +36,7 @@ const settings = (scalerValue: number) => settingsOf({ scalerType: 'SLO', scaler
 const waiting = (byGpu?: GpuStarts[], workers: WorkerSample[] = []) => (
   sloScaler(sample({ queued: 24, traffic: traffic(byGpu), workers }), settings(60)));
 
-t.test('what waits: as many as begin it in time on the GPUs that they would get', async (t) => {
+t.test('waiting jobs: as many workers as start them in time on the GPUs that they would get', async (t) => {
   const [quick, slow] = [type(L4, 100, [QUICK_MS]), type(A40, 100, [SLOW_MS])];
   t.match(waiting([quick, slow]), { workers: 4, reason: /a start on NVIDIA L4 takes 5 s/ }, '23 of them within 60 s: each begins 6.5');
   t.match(waiting([slow, quick]), { workers: 6, reason: /a start on NVIDIA A40 takes 60 s/ }, 'none could within 60 s: soon after, 4 each');
@@ -44,21 +44,21 @@ t.test('what waits: as many as begin it in time on the GPUs that they would get'
   t.match(waiting([type(L4, 0, [QUICK_MS]), slow]), { workers: 6, reason: /NVIDIA A40 takes 60 s/ }, 'none is left');
 });
 
-t.test('where nothing is known of that type, or nothing has room: as it is on any', async (t) => {
+t.test('unknown or full types count like any GPU', async (t) => {
   const any = waiting();
   t.match(any.reason, /a start takes 60 s/);
   t.same(waiting([type('NVIDIA L40', 100, []), type(L4, 100, [QUICK_MS]), type(A40, 100, [SLOW_MS])]), any);
   t.same(waiting([type(L4, 0, [QUICK_MS]), type(A40, 0, [SLOW_MS])]), any);
 });
 
-t.test('a worker that starts counts by its own type', async (t) => {
+t.test('a starting worker counts by its own type', async (t) => {
   const starting = worker({ id: 'starting', state: 'INITIALIZING' });
   const [quick, slow] = [type(L4, 100, [QUICK_MS]), type(A40, 100, [SLOW_MS])];
   t.equal(waiting([{ ...quick, workers: ['starting'] }, slow], [starting]).workers, 4, 'it is one of the four');
   t.equal(waiting([quick, { ...slow, workers: ['starting'] }], [starting]).workers, 5, 'it begins one in 60 s, and four others the rest');
 });
 
-t.test('what stays for jobs that will come: by where a worker beside those at work would start', async (t) => {
+t.test('retained workers depend on the type where one more would start', async (t) => {
   const rare = (byGpu: GpuStarts[], workers: WorkerSample[] = []) => (
     sloScaler(sample({ traffic: traffic(byGpu, { arrivalsPerSecondLong: 0.006 }), workers }), settings(30)));
   const slow = type(A40, 100, [SLOW_MS]);
@@ -68,14 +68,14 @@ t.test('what stays for jobs that will come: by where a worker beside those at wo
   t.equal(rare([type(L4, 0, [QUICK_MS], ['idle']), slow], [idle]).workers, 0, 'its own worker has it, and would leave it to the next');
 });
 
-t.test('samples as they were kept before give what they gave', async (t) => {
+t.test('older samples give the same recommendation', async (t) => {
   const none = 'a job waits and there is no worker (100 wait, the first for 0 s, 0 run; 0 jobs a minute of';
   t.same(sloScaler(sample({ queued: 100 }), settings(60)), { workers: 9, reason: `${none} 5 s, a start takes 10 s, not all of it measured yet)` });
   const { startsMs: _, ...bare } = traffic(undefined, { startMs: 20_000 });
   t.same(sloScaler(sample({ queued: 100, traffic: bare }), settings(120)), { workers: 9, reason: `${none} 10 s, a start takes 20 s)` });
 });
 
-t.test('a sample says what counts for what was not measured', async (t) => {
+t.test('a sample contains the assumptions for missing measurements', async (t) => {
   const nothing = { arrivedNow: 0, arrivedShort: 0, arrivedLong: 0, arrivedHour: 0, executed: 0, executionMs: 0 };
   const told = trafficSample(nothing, [], 1);
   t.same(told.assumed, ASSUMED_TIMES);
@@ -92,7 +92,7 @@ t.test('types in the order of placement', async (t) => {
   t.same(startsByGpu(all, ['NVIDIA L40', A40]), [], 'starts on one type tell no more than starts on any');
 });
 
-t.test('a real core sees them: with other places left the same endpoint decides by other starts', async (t) => {
+t.test('a real core reads them: with other free slots the endpoint uses other starts', async (t) => {
   const core = await startReplicas(t);
   const gpu = (uuid: string, name: string) => ({ uuid, name, memoryMib: name === L4 ? 24_576 : 49_152, migProfile: '' });
   const quick = await core.joinAgent({ gpus: [gpu('GPU-1', L4)] });

@@ -1,5 +1,5 @@
 // test: postgres
-/** What /health says of workers is what was decided by: one count, of the same workers, and the decision's own number of those without a place. */
+/** /health counts the same workers as the decision, and shows its number of unplaced workers. */
 import t from 'tap';
 import type { Decision } from '../../../core/domain/scale-decision.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
@@ -9,7 +9,7 @@ import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
 
-t.test('workers of every kind at once', async (t) => {
+t.test('workers of every state at once', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ cpuSlots: 4, startWorkers: false, onAssignment: () => undefined });
   const endpointId = await core.createEndpoint({ workersMin: 4, workersMax: 6, computeType: 'CPU' });
@@ -23,7 +23,7 @@ t.test('workers of every kind at once', async (t) => {
   report(crashed!, WorkerState.UNHEALTHY);
   await waitFor('its crash to be known', async () => (
     await core.sql`UPDATE worker SET retry_at = now() + interval '1 hour' WHERE id = ${crashed!} AND state = 'UNHEALTHY' RETURNING id`).length === 1);
-  // A decision that is news, so that it is written down with what it was made from.
+  // A new decision, so that it is logged with its sample.
   await core.updateEndpoint(endpointId, { workersMin: 6 });
   const decision = await waitFor('a decision', async () => (
     await core.sql<Pick<Decision, 'numbers' | 'throttled'>[]>`

@@ -1,10 +1,13 @@
 // test: postgres, 10 s
-/** One bad machine: an endpoint's workers crash there and run elsewhere. It is tried last and after pauses, says why, and is forgiven after one job. */
+/**
+ * One bad machine: an endpoint's workers crash there and run elsewhere. It is tried last and after a back-off, the
+ * reason is shown, and one finished job clears it.
+ */
 import t from 'tap';
 import { runsSomewhere, withCrashes } from '../../../core/domain/machine-crashes.ts';
 import type { MachineCrashes } from '../../../core/domain/machine-crashes.ts';
 import { place } from '../../../core/domain/placement.ts';
-import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
+import type { PlacementMachine } from '../../../core/domain/placement-machine.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
@@ -25,7 +28,7 @@ const machine = (id: string, siblings = 0): PlacementMachine => ({
 });
 const crashed = (machineId: string, failures = 1, retryMs = 0): MachineCrashes => ({ machineId, failures, retryMs, workerId: 'w', exitCode: 3 });
 
-t.test('where a worker goes when some crashed', async (t) => {
+t.test('placement after crashes', async (t) => {
   const [a, b, c] = [machine('a'), machine('b', 1), machine('c', 2)];
   const goes = (crashes: MachineCrashes[], machines = [a, b, c], up = false) => {
     const placed = place(withCrashes(machines, crashes, up), CPU);
@@ -46,7 +49,7 @@ t.test('where a worker goes when some crashed', async (t) => {
     [true, false, false, false]);
 });
 
-t.test('one bad GPU: the next worker of the machine gets another while there is one', async (t) => {
+t.test('one bad GPU: the next worker of the machine gets another if there is one', async (t) => {
   const gpu = (uuid: string, given = {}) => ({ uuid, name: 'NVIDIA L4', migProfile: '', used: false, standby: false, unhealthy: '', ...given });
   const asked = (gpuCount: number) => ({ ...CPU, gpuIds: ['NVIDIA L4'], gpuCount });
   const goes = (gpus: ReturnType<typeof gpu>[], gpuUuids: string[] | undefined, gpuCount = 1) => {
@@ -61,7 +64,7 @@ t.test('one bad GPU: the next worker of the machine gets another while there is 
   t.equal(goes([gpu('g1'), gpu('g2', { standby: true })], ['g1']), 'g1', 'no frozen worker goes for it');
 });
 
-t.test('a bad machine that everything else speaks for, a good one, and "why?"', async (t) => {
+t.test('a bad machine that ranks first otherwise, a good one, and the explanation', async (t) => {
   const core = await startReplicas(t);
   const gpu = (uuid: string, name: string, memoryMib = 24_576) => ({ uuid, name, memoryMib, migProfile: '' });
   const bad = await core.joinAgent({ gpus: [gpu('GPU-1', 'NVIDIA L4'), gpu('GPU-2', 'NVIDIA L4')], startWorkers: false });
@@ -81,14 +84,14 @@ t.test('a bad machine that everything else speaks for, a good one, and "why?"', 
   const [blamed] = (await machines(core.rootKey)).filter(({ name }) => name === bad.machineId);
   t.match(blamed, { fits: true, reason: `it could take one more now, after all others: a worker of it crashed there (${first}, exit code 3)` });
 
-  // One more is wanted, and only the bad machine has room.
+  // One more worker is wanted, and only the bad machine has capacity.
   await core.updateEndpoint(endpointId, { workersMin: 2 });
   const second = await startedOn(bad, [first]);
   const row = async (workerId: string) => (await core.sql`SELECT failures FROM worker WHERE id = ${workerId}`)[0]!;
   t.equal((await row(second)).failures, 1, 'it goes on with the series there');
   const gpusOf = async (workerId: string) => (await core.sql`SELECT gpu_uuids FROM worker WHERE id = ${workerId}`)[0]!.gpu_uuids as string[];
   t.not((await gpusOf(second))[0], (await gpusOf(first))[0], 'on another GPU');
-  // As late in a series as its pause is long enough to be looked at.
+  // Late in a series, so that its back-off is long enough to observe.
   await core.sql`UPDATE worker SET failures = 5 WHERE id = ${second}`;
   crash(bad, second);
   const refused = await waitFor('the pause', async () => (await machines(core.rootKey)).find(({ refusedBy }) => refusedBy === 'CRASHES'));
@@ -102,7 +105,7 @@ t.test('a bad machine that everything else speaks for, a good one, and "why?"', 
   const third = await startedOn(bad, [first, second]);
   t.equal((await row(third)).failures, 6);
 
-  // A job there ends it.
+  // A finished job ends the series.
   bad.ready([{ workerId: third, endpointId }]);
   await core.ready(endpointId, 2);
   const jobs = await Promise.all(Array.from({ length: 6 }, () => core.submit(endpointId)));
@@ -116,7 +119,7 @@ t.test('a bad machine that everything else speaks for, a good one, and "why?"', 
   t.same(faults, [], 'and each decision is the same again from its sample');
 });
 
-t.test('GPUs are short: an endpoint whose workers crash keeps nobody from one while none of them is tried', async (t) => {
+t.test('scarce GPUs: an endpoint whose workers crash reserves none during its back-off', async (t) => {
   const core = await startReplicas(t);
   const T4 = 'Tesla T4';
   const agent = await core.joinAgent({ startWorkers: false, gpus: [1, 2, 3].map((n) => ({ uuid: `GPU-T${n}`, name: T4, memoryMib: 15_360, migProfile: '' })) });
@@ -129,7 +132,7 @@ t.test('GPUs are short: an endpoint whose workers crash keeps nobody from one wh
   const workersOf = (id: string) => core.sql<{ id: string }[]>`SELECT id FROM worker WHERE endpoint_id = ${id} AND ended_at IS NULL`;
   const [first] = await waitFor('its worker', async () => { const rows = await workersOf(crashing); return rows.length === 1 && rows; });
   await waitFor('its machine to be told', () => agent.desired.some(({ workerId }) => workerId === first!.id));
-  // As late in a series as its pause is long.
+  // Late in a series, so that its back-off is long.
   await core.sql`UPDATE worker SET failures = 8 WHERE id = ${first!.id}`;
   agent.send({ workers: [{ workerId: first!.id, endpointId: crashing, state: WorkerState.UNHEALTHY, reason: 'boom' }] });
   await waitFor('the crash', async () => (await core.sql`SELECT FROM worker WHERE id = ${first!.id} AND state = 'UNHEALTHY'`).length === 1);
@@ -142,7 +145,7 @@ t.test('GPUs are short: an endpoint whose workers crash keeps nobody from one wh
   await core.updateEndpoint(other, { workersMin: 0, workersMax: 0 });
 });
 
-t.test('the only GPU: an endpoint whose worker crashed leaves it to another that waits, and is tried again when it is free', async (t) => {
+t.test('the only GPU: after a crash another endpoint gets it, and the crashed one is retried when it is free', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ startWorkers: false, gpus: [{ uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' }] });
   const fields = { gpuIds: ['NVIDIA L4'], workersMax: 1 };
@@ -171,7 +174,7 @@ t.test('the only GPU: an endpoint whose worker crashed leaves it to another that
   t.same(await held(), [{ worker_id: third }]);
 });
 
-t.test('of another version, or long ago: forgotten; kept beyond the rows that are kept of ended workers', async (t) => {
+t.test('crashes of other versions or long ago do not count; recent ones outlive pruned rows', async (t) => {
   const core = await startReplicas(t);
   const bad = await core.joinAgent({ startWorkers: false, cpuSlots: 30 });
   const endpointId = await core.createEndpoint({ workersMin: 1, workersMax: 1 });
@@ -183,7 +186,7 @@ t.test('of another version, or long ago: forgotten; kept beyond the rows that ar
   await core.sql`
     INSERT INTO worker (id, endpoint_id, machine_id, version, state, desired, ended_at, failures)
     SELECT 'old' || n, ${endpointId}, ${bad.machineId}, 0, 'STOPPED', 'DRAIN', now() + interval '1 s', 1 FROM generate_series(1, 40) n`;
-  // Whatever changes workers looks for rows that are too many.
+  // Every change of workers prunes surplus rows.
   bad.send({ workers: [{ workerId: next, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom' }] });
   await waitFor('the rows that are too many to go', async () => (await core.sql`SELECT FROM worker WHERE id LIKE 'old%'`).length <= 20);
   t.match(await explained(), /crashed/, 'crashes are not among them');

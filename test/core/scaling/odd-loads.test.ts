@@ -1,5 +1,5 @@
 // test: postgres, 40 s
-/** Shapes of load and of change that nobody plans for: each comes to rest, and what is said of it meanwhile is true. */
+/** Unusual loads and changes: each settles, and its explanations are true meanwhile. */
 import t from 'tap';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -18,7 +18,7 @@ const parts = { addresses: () => core.replicas.map(({ address }) => address), cl
 const why = async (endpointId: string, apiKey = key) => (await call(clients.endpoints, 'explain', { endpointId }, apiKey)).explanation!;
 const alive = async (endpointId: string) => sql`SELECT * FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL`;
 
-t.test('a machine that flaps each second: no worker is started twice for it, and every job ends', async (t) => {
+t.test('a machine that flaps every second: no worker starts twice, and every job ends', async (t) => {
   const fleet = new Fleet(parts, { seed: SEED, machines: 1, endpoints: 1, workers: 2, accounts: 1 });
   t.teardown(() => fleet.stop());
   const machine = fleet.addMachine('machineflaps', await fleet.newAgentKey(), ['NVIDIA A40', 'NVIDIA A40'], { crashShare: 0 });
@@ -56,14 +56,14 @@ t.test('workersMax lowered below what runs', async (t) => {
   agent.drop();
 });
 
-t.test('types of an endpoint that change while its worker is busy', async (t) => {
+t.test('GPU types change while a worker is busy', async (t) => {
   const agent = await core.joinAgent({ gpus: [L4], ...silent });
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 1 });
   await core.submit(endpointId);
   await waitFor('it to run', () => agent.assignments.length === 1);
   await core.submit(endpointId);
   await core.updateEndpoint(endpointId, { gpuIds: ['NVIDIA H200'] });
-  // Otherwise the version before goes on while no worker of this one comes up.
+  // Otherwise the previous version serves while no worker of this one comes up.
   await call(clients.endpoints, 'restartEndpoint', { id: endpointId, atOnce: true }, key);
   await waitFor('drain', async () => (await why(endpointId)).workers[0]?.state === 'DRAINING');
   t.match((await why(endpointId)).summary, /^At least one job waits and one runs\. No worker can ever start: .* a GPU of NVIDIA H200/);
@@ -93,6 +93,6 @@ t.test('endpoints that are deleted while they scale', async (t) => {
   agent.drop();
 });
 
-t.test('each decision is made again from its sample', async (t) => {
+t.test('each decision replays from its sample', async (t) => {
   t.same((await checkReplays(sql)).faults, []);
 });

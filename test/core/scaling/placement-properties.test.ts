@@ -1,12 +1,12 @@
 /**
- * What always holds of a place, whatever the machines: the order of GPU types is exact over all of them, with the one exception that machines where workers of
- * the endpoint crashed come after all others; nothing is given twice, blocks and spread.
+ * Properties of placement on generated machines: GPU types are used in exact order, except that machines with crashes
+ * come last; nothing is assigned twice; blocks are kept and workers spread.
  */
 import fc from 'fast-check';
 import t from 'tap';
 import { occupied, place } from '../../../core/domain/placement.ts';
-import type { PlacementPlace } from '../../../core/domain/placement.ts';
-import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
+import type { PlacementSlot } from '../../../core/domain/placement.ts';
+import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-machine.ts';
 import { SEED } from '../../helpers/seeded-random.ts';
 
 const TYPES = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA RTX A5000', 'NVIDIA GeForce RTX 4090'] as const;
@@ -38,14 +38,14 @@ const request: fc.Arbitrary<PlacementRequest> = fc.record({
   instanceIds: fc.constant([]), allowedCudaVersions: fc.constant([]), dataCenterIds: fc.constant([]),
 });
 
-/** Whole cards of a type that nobody runs on. */
+/** Unused whole cards of a type. */
 const free = (at: PlacementMachine, type: string) => at.gpus.filter(({ name, used, migProfile, unhealthy }) => (
   name === type && !used && migProfile === '' && unhealthy === ''));
 const mayRun = (at: PlacementMachine, { locations }: PlacementRequest) => (
   at.connected && !at.cordoned && (locations.length === 0 || locations.includes(at.locations[0] ?? '')) && (at.crashes?.retryMs ?? 0) === 0);
-/** Crashes for which a machine comes after those with fewer. */
+/** Crashes by which a machine is ranked lower. */
 const blame = ({ crashes }: PlacementMachine): number => (crashes?.comesLast === true ? crashes.failures : 0);
-/** The first type of those that are free on the machines to blame for least. */
+/** The first free type on the machines with the fewest crashes. */
 function firstFree(machines: PlacementMachine[], asked: PlacementRequest): string | undefined {
   const has = (at: PlacementMachine, type: string): boolean => mayRun(at, asked) && free(at, type).length >= asked.gpuCount;
   const able = machines.filter((each) => asked.gpuIds.some((type) => has(each, type)));
@@ -53,7 +53,7 @@ function firstFree(machines: PlacementMachine[], asked: PlacementRequest): strin
   return asked.gpuIds.find((type) => able.some((each) => blame(each) === least && has(each, type)));
 }
 
-function holds(what: string, check: (machines: PlacementMachine[], asked: PlacementRequest, placed: PlacementPlace | undefined) => boolean): void {
+function holds(what: string, check: (machines: PlacementMachine[], asked: PlacementRequest, placed: PlacementSlot | undefined) => boolean): void {
   t.test(what, async (t) => {
     t.doesNotThrow(() => fc.assert(fc.property(fleet, request, (machines, asked) => {
       const placed = place(machines, asked);
@@ -63,7 +63,7 @@ function holds(what: string, check: (machines: PlacementMachine[], asked: Placem
 }
 
 const named = ({ gpuIds }: PlacementRequest) => gpuIds.length > 0;
-const at = (machines: PlacementMachine[], placed: PlacementPlace) => machines.find(({ id }) => id === placed.machineId)!;
+const at = (machines: PlacementMachine[], placed: PlacementSlot) => machines.find(({ id }) => id === placed.machineId)!;
 
 holds('the first listed type that is free anywhere wins, and nothing is refused that has one', (machines, asked, placed) => {
   if (!named(asked)) return true;
@@ -94,7 +94,7 @@ holds('one after the other until nothing fits: no GPU twice, and the order of ty
     const type = at(now, placed).gpus.find(({ uuid }) => uuid === gpuUuids[0])!.name;
     if (type !== firstFree(now, asked)) return false;
     given.push(...gpuUuids);
-    now = now.map((each) => (each.id === machineId ? occupied(each, placed as PlacementPlace) : each));
+    now = now.map((each) => (each.id === machineId ? occupied(each, placed as PlacementSlot) : each));
   }
   return new Set(given).size === given.length && firstFree(now, asked) === undefined;
 });
@@ -111,7 +111,7 @@ holds('where machines differ in nothing else, the smallest block of the type tha
   return free(at(plain, placed), type).length === Math.min(...blocks);
 });
 
-t.test('workers of one endpoint are spread over machines as long as that is possible', async (t) => {
+t.test('workers of an endpoint are spread over machines if possible', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), fc.nat(20), (count, each, wanted) => {
     let machines = Array.from({ length: count }, (_, index): PlacementMachine => ({
       id: `m${index}`, name: `m${index}`, connected: true, gone: false, cordoned: false, locations: [],
@@ -135,7 +135,7 @@ t.test('workers of one endpoint are spread over machines as long as that is poss
   }), { seed: SEED }));
 });
 
-t.test('with an image, the machine that has it alone gets at most two workers more than any other that has room', async (t) => {
+t.test('the only machine with the image gets at most two workers more than any other with capacity', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(fc.integer({ min: 2, max: 5 }), fc.integer({ min: 1, max: 12 }), (count, wanted) => {
     let machines = Array.from({ length: count }, (_, index): PlacementMachine => ({
       id: `m${index}`, name: `m${index}`, connected: true, gone: false, cordoned: false, locations: [], cpuSlots: 20, cpuSlotsUsed: 0, cudaVersion: '',
@@ -145,7 +145,7 @@ t.test('with an image, the machine that has it alone gets at most two workers mo
     for (let n = 0; n < wanted; n += 1) {
       const placed = place(machines, {
         gpuIds: [], gpuCount: 0, imageName: 'i', instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [],
-      }) as PlacementPlace;
+      }) as PlacementSlot;
       if (n < 2 && placed.machineId !== 'm0') return false;
       machines = machines.map((each) => (each.id === placed.machineId ? occupied(each, placed) : each));
     }

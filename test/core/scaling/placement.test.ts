@@ -1,8 +1,8 @@
-/** Where a worker goes, and why not elsewhere. */
+/** Placement of a worker, and the reasons of other machines. */
 import t from 'tap';
 import { shortMemoryGb } from '../../../core/domain/gpu-facts.ts';
 import { cannotRun, occupied, place, placeWorker } from '../../../core/domain/placement.ts';
-import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
+import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-machine.ts';
 
 const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => (
   { uuid, name, migProfile: '', used: false, standby: false, unhealthy: '', ...given }
@@ -121,7 +121,7 @@ for (const [what, machines, given, why] of REFUSED) {
   });
 }
 
-t.test('whoever is not the operator learns why, and no machine', async (t) => {
+t.test('only the operator sees machine names', async (t) => {
   const busy = { gpus: [gpu('g1', 'NVIDIA GeForce RTX 4090', { used: true })] };
   const told = (machines: PlacementMachine[], given: PlacementRequest): string => {
     const placement = place(machines, given);
@@ -150,7 +150,7 @@ t.test('whoever is not the operator learns why, and no machine', async (t) => {
 
 const roomy = machine('a', { vcpus: 8, memoryGb: 16 });
 
-t.test('sizes are shared out, the most preferred that is free first', async (t) => {
+t.test('the most preferred free size is used first', async (t) => {
   const sized = asked({ instanceIds: ['cpu3c-4-8', 'cpu3c-2-4'] });
   const given: string[] = [];
   let at = roomy;
@@ -168,7 +168,7 @@ t.test('sizes are shared out, the most preferred that is free first', async (t) 
   t.match(place([machine('a')], sized), { instanceId: 'cpu3c-4-8' }, 'what a machine does not say is never short');
 });
 
-t.test('a worker of any type runs without a GPU only where there is none', async (t) => {
+t.test('a worker without a GPU type runs without a GPU only if there is none', async (t) => {
   const any = asked({ gpuCount: 1 });
   const bare = machine('a');
   t.match(placeWorker([bare], any), { machineId: 'a', gpuUuids: [] });
@@ -185,7 +185,7 @@ t.test('a worker of any type runs without a GPU only where there is none', async
   t.match(placeWorker([bare, gone, machine('c', { gpus: [gpu('g2')], connected: false })], any), { refusalByMachine: /c: its agent/ }, 'one that is away does');
 });
 
-t.test('what no machine can ever run says so; what waits does not', async (t) => {
+t.test('lasting refusals are named, temporary ones are not', async (t) => {
   const why = (machines: PlacementMachine[], request: PlacementRequest): string => cannotRun(machines, request)?.refusal ?? 'waits';
   const image = asked({ imageName: 'i' });
   t.equal(why([], image), 'no machine has joined');
@@ -209,7 +209,7 @@ t.test('what no machine can ever run says so; what waits does not', async (t) =>
   }
 });
 
-t.test('whatever the machines: placed, or refused for good by all, or waiting for one that could', async (t) => {
+t.test('any machines: placed, refused for good by all, or waiting for one that could', async (t) => {
   const pick = <Value>(seed: number, ...values: Value[]): Value => values[seed % values.length]!;
   for (let seed = 0; seed < 3_000; seed += 1) {
     const machines = Array.from({ length: seed % 3 }, (_, i) => {
@@ -230,7 +230,7 @@ t.test('whatever the machines: placed, or refused for good by all, or waiting fo
   t.pass('3,000 made-up installations');
 });
 
-t.test('a card that reports much less memory than its type has is none of that type', async (t) => {
+t.test('a card with much less memory than its type does not count as that type', async (t) => {
   const any = asked({ gpuCount: 1 });
   const request = { ...any, gpuIds: ['AMPERE_80'] };
   const card = (memoryMib: number) => ({ name: 'NVIDIA A100 80GB PCIe', migProfile: '', memoryMib });

@@ -1,8 +1,11 @@
-/** A small world for rollouts: one endpoint, some GPUs, and decisions once a tick, with workers that come up or fail as their version says. */
+/**
+ * A model of rollouts: one endpoint, some GPUs, one decision per tick, and workers that come up or fail as their
+ * version says.
+ */
 import { checkFleetSample, decide, fleetSample, requestOf, wishedChanges } from '../../../core/domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSettings } from '../../../core/domain/scale-decision.ts';
 import { placeWorker } from '../../../core/domain/placement.ts';
-import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
+import type { PlacementMachine } from '../../../core/domain/placement-machine.ts';
 import { NO_QUOTA } from '../../../core/domain/quota.ts';
 import { scaledSettings } from '../../../core/domain/rollout.ts';
 import type { Rollout } from '../../../core/domain/rollout-settings.ts';
@@ -14,10 +17,10 @@ export interface World {
   startTicks: number;
   /** Versions whose workers never come up. */
   bad: readonly number[];
-  /** Ticks for which a drained worker that holds something goes on. */
+  /** Ticks that a drained worker with jobs needs. */
   drainTicks: number;
   settings: Partial<DecisionSettings>;
-  /** Jobs at each tick: the first so many ready workers hold one, the others wait. */
+  /** Jobs at each tick: each ready worker holds one, the others wait. */
   jobs: number;
 }
 
@@ -49,7 +52,7 @@ export class RolloutModel {
   version = 1;
   now = 0;
   target = 0;
-  /** Most workers at once, those that go included. */
+  /** Maximum number of workers at once, including draining ones. */
   mostAlive = 0;
   decision: Decision | undefined;
   #made = 0;
@@ -62,7 +65,7 @@ export class RolloutModel {
     return this.workers.filter(({ state, desired }) => state === 'READY' && desired === 'RUN').length;
   }
 
-  /** A new version. */
+  /** Releases a new version. */
   release(atOnce = false): void {
     this.version += 1;
     this.rollout = { ...this.rollout, version: this.version, state: atOnce ? 'REPLACING' : 'CHECKING', roomMade: false, checked: false };

@@ -1,5 +1,5 @@
 // test: 10 s
-/** What a release does to the workers that serve: in a model over many made-up endpoints, and case by case. */
+/** Effects of a release on serving workers: in a model over many generated endpoints, and case by case. */
 import fc from 'fast-check';
 import t from 'tap';
 import { HELD_DAYS_MAX, scaledSettings } from '../../../core/domain/rollout.ts';
@@ -11,14 +11,14 @@ import type { World } from './rollout-model.ts';
 
 const TICKS_MAX = 400;
 
-/** Endpoints with workers that serve; `spare`: GPUs beyond workersMax. */
+/** Endpoints with serving workers. `spare`: GPUs beyond workersMax. */
 const world = (bad: number[], spare: number): fc.Arbitrary<World> => fc.record({
   min: fc.integer({ min: 1, max: 4 }), more: fc.nat(2), startTicks: fc.integer({ min: 1, max: 9 }), drainTicks: fc.integer({ min: 1, max: 20 }),
   jobs: fc.nat(5),
 }).map(({ min, more, ...rest }) => (
   { ...rest, gpus: min + more + spare, bad, settings: { workersMin: min, workersMax: min + more } }));
 
-/** Runs until nothing happens any more. Answers the fewest ready workers compared with what was wanted, from the release on. */
+/** Runs until nothing changes. Returns the lowest number of ready workers relative to the target, since the release. */
 function releaseIn(given: World): { model: RolloutModel; fewest: number; before: number } {
   const model = new RolloutModel(given);
   for (let tick = 0; tick < 60; tick += 1) model.tick();
@@ -62,7 +62,7 @@ holds('every GPU taken, a version whose workers do not start: one makes room, an
   fewest >= -1 && model.rollout.state === 'HELD' && String(versions(model)) === '1' && model.ready >= Math.min(before, model.target)
 ));
 
-t.test('a version that was held: the next one is tried, and serves', async (t) => {
+t.test('a version on hold: the next one is tried, and serves', async (t) => {
   const { model } = releaseIn({ gpus: 3, startTicks: 2, drainTicks: 1, jobs: 2, bad: [2], settings: {} });
   t.equal(model.rollout.state, 'HELD');
   model.release();
@@ -70,7 +70,7 @@ t.test('a version that was held: the next one is tried, and serves', async (t) =
   t.same([model.rollout.state, model.rollout.goodVersion, versions(model)], ['COMPLETE', 3, [3]]);
 });
 
-t.test('another release in the middle: what was not up yet goes, what serves goes on', async (t) => {
+t.test('another release during a rollout: starting workers stop, serving ones stay', async (t) => {
   const model = new RolloutModel({ gpus: 4, startTicks: 3, drainTicks: 1, jobs: 2, bad: [2], settings: { workersMax: 3 } });
   for (let tick = 0; tick < 20; tick += 1) model.tick();
   model.release();
@@ -83,7 +83,7 @@ t.test('another release in the middle: what was not up yet goes, what serves goe
   t.same([model.rollout.state, versions(model)], ['COMPLETE', [3]]);
 });
 
-t.test('at once, as was asked: those that serve go, whatever becomes of the others', async (t) => {
+t.test('at once: serving workers stop, whatever becomes of the new ones', async (t) => {
   const model = new RolloutModel({ gpus: 4, startTicks: 3, drainTicks: 1, jobs: 0, bad: [2], settings: {} });
   for (let tick = 0; tick < 20; tick += 1) model.tick();
   model.release(true);
@@ -91,7 +91,7 @@ t.test('at once, as was asked: those that serve go, whatever becomes of the othe
   t.same([model.ready, versions(model)], [0, [2]]);
 });
 
-t.test('an endpoint without workers: the new version is started once, and what does not start is held before a job comes', async (t) => {
+t.test('an idle endpoint: the new version is started once, and put on hold if it does not start', async (t) => {
   for (const [bad, state] of [[[2], 'HELD'], [[], 'COMPLETE']] as const) {
     const model = new RolloutModel({ gpus: 1, startTicks: 2, drainTicks: 1, jobs: 0, bad, settings: { workersMin: 1, workersMax: 1 } });
     for (let tick = 0; tick < 20; tick += 1) model.tick();
@@ -111,7 +111,7 @@ const worker = (given: Partial<WorkerSample>): WorkerSample => ({
 });
 const DAY_MS = 86_400_000;
 
-/** Which version is scaled, and how. */
+/** Returns the scaled version and its phase. */
 const SCALED: [what: string, rollout: Partial<Rollout>, workers: Partial<WorkerSample>[], version: number, phase: string | undefined][] = [
   ['a complete one', { state: 'COMPLETE' }, [{}], 2, undefined],
   ['one ready worker of before: the new version starts beside it', {}, [{}], 1, 'BESIDE'],

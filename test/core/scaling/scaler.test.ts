@@ -1,6 +1,6 @@
 /** The scalers' tables (docs/reference/management.md#scaling). */
 import t from 'tap';
-import { chosenScaler } from '../../../core/domain/chosen-scaler.ts';
+import { chosenScaler } from '../../../core/domain/scale-target.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
 
 const settings = (given: Partial<ScaleSettings> = {}): ScaleSettings => ({

@@ -1,5 +1,7 @@
 // test: 10 s
-/** The SLO scaler: what it wants and why, that it keeps its target for less than QUEUE_DELAY costs, and that it neither flaps nor forgets zero. */
+/**
+ * The SLO scaler: its recommendations and reasons, its cost compared with QUEUE_DELAY, no flapping, and scale to zero.
+ */
 import t from 'tap';
 import type { ModelJob } from '../../../core/domain/scale-model.ts';
 import type { ScaleSample, WorkerSample } from '../../../core/domain/scaler.ts';
@@ -21,7 +23,7 @@ const traffic = (given: Partial<TrafficSample> = {}): TrafficSample => ({
 const steady = (perSecond: number): Partial<TrafficSample> => ({
   arrivalsPerSecondNow: perSecond, arrivalsPerSecond: perSecond, arrivalsPerSecondLong: perSecond,
 });
-/** 40 in the last hour, and none lately: a pause of 90 s is usual, one of 6 min is not. */
+/** 40 jobs in the last hour and none lately: a pause of 90 s is usual, one of 6 min is not. */
 const HOURLY: Partial<TrafficSample> = { arrivalsPerSecondHour: 40 / 3_600 };
 const sample = (given: Partial<ScaleSample> = {}): ScaleSample => ({ queued: 0, oldestWaitMs: 0, running: 0, workers: [], traffic: traffic(), ...given });
 
@@ -59,7 +61,7 @@ for (const [what, given, scalerValue, wanted, reason] of ROWS) {
   });
 }
 
-t.test('a recorded load is played as it came', async (t) => {
+t.test('a recorded load is replayed in order', async (t) => {
   const [, diurnal] = traces(44);
   const written = diurnal!.jobs.map(({ atMs, executionMs }) => `${atMs + 1_700_000_000_000},${executionMs}`).reverse().join('\n');
   const recorded = recordedTrace(written, [18_000, 20_000, 24_000], 44);
@@ -90,7 +92,7 @@ t.test('recorded loads as others publish them', async (t) => {
   t.throws(() => recordedJobs('at,ran\n1,2'), /columns of a public one/);
 });
 
-t.test('starts that differ: one in flight counts by how many are there in time, and one that is late by those that took longer', async (t) => {
+t.test('varying starts: a starting worker counts by its chance to be in time, an overdue one by longer starts', async (t) => {
   const settings = settingsOf({ scalerType: 'SLO', scalerValue: 10, workersMax: 60 });
   const wanted = (queued: number, startsMs: number[], ...agesMs: number[]) => sloScaler(sample({
     queued, workers: agesMs.map((ageMs) => worker({ state: 'INITIALIZING', ageMs })), traffic: traffic({ startMs: 40_000, startsMs, executionMs: 60_000 }),
@@ -101,15 +103,15 @@ t.test('starts that differ: one in flight counts by how many are there in time, 
   t.equal(wanted(1, mostlySoon, 5_000), 2, 'it is one of the long ones');
 });
 
-// Seeds that the scaler was not made with.
-t.test('against QUEUE_DELAY: as many GPU seconds for half the wait, or 70 % of them for no longer waits', async (t) => {
+// Seeds that were not used to develop the scaler.
+t.test('compared with QUEUE_DELAY: half the wait for the same GPU seconds, or the same wait for 70 % of them', async (t) => {
   const usual = matches([41, 42, 43]);
   t.same(usual.map(({ shape }) => shape), ['burst', 'diurnal', 'trickle', 'ramp']);
   for (const match of usual) t.ok(match.slo.p95WaitMs <= match.target * 1_100, `${match.shape}: the target is kept, but for chance`);
   for (const match of [...usual, ...matches([44], LARGE_MODEL)]) t.ok(wins(match), JSON.stringify(match));
 });
 
-t.test('no flapping: under a steady load workers stay', async (t) => {
+t.test('no flapping under a steady load', async (t) => {
   const [any] = traces(4);
   const jobs = Array.from({ length: 3_600 }, (_, n) => ({ atMs: n * 500, executionMs: 4_000 + (n % 7) * 600 }));
   const { starts, waitsMs } = play({ ...any!, jobs, untilMs: 1_800_000 }, settingsOf({ scalerType: 'SLO', scalerValue: 5 }));
@@ -121,7 +123,7 @@ t.test('no flapping: under a steady load workers stay', async (t) => {
   }
 });
 
-t.test('zero: all workers are gone when jobs no longer come', async (t) => {
+t.test('scale to zero after the last job', async (t) => {
   for (const trace of traces(5)) {
     const { spans } = play(trace, settingsOf({ scalerType: 'SLO', scalerValue: 5 }));
     const last = trace.jobs.at(-1)!;

@@ -1,5 +1,8 @@
 // test: postgres
-/** The SLO scaler on a real core: it sees what was measured, starts what that asks for at once, says why, goes to zero, and replays. */
+/**
+ * The SLO scaler on a real core: it reads measurements, starts workers at once, gives its reason, scales to zero, and
+ * replays.
+ */
 import t from 'tap';
 import { decide } from '../../../core/domain/scale-decision.ts';
 import type { Decision, DecisionSample } from '../../../core/domain/scale-decision.ts';
@@ -13,11 +16,11 @@ const core = await startReplicas(t);
 const agent = await core.joinAgent({ onAssignment: () => undefined });
 type Row = Decision & { sample: DecisionSample; refusal_by_machine: string };
 
-t.test('a life of an endpoint', async (t) => {
+t.test('lifecycle of an endpoint', async (t) => {
   const endpointId = await core.createEndpoint({
     workersMin: 0, workersMax: 8, scalerType: ScalerType.SLO, scalerValue: 60, idleTimeoutSeconds: 1, gpuCount: 0, computeType: 'CPU',
   });
-  // As other days left it: jobs of 30 s, and a start of 40 s.
+  // History of other days: jobs of 30 s, and a start of 40 s.
   await core.sql`
     INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
     VALUES (${endpointId}, now() - interval '2 hours', 10000, 4, 4, 120000, '{}', '{}')`;
@@ -27,7 +30,7 @@ t.test('a life of an endpoint', async (t) => {
     VALUES ('before00000000', ${endpointId}, ${machine!.id as string}, 0, 'GONE', 'STOPPED',
       now() - interval '2 hours', now() - interval '2 hours' + interval '40 s', now())`;
   const jobs = await Promise.all(Array.from({ length: 8 }, () => core.submit(endpointId)));
-  // 20 s of the minute are left when workers are there: one begins 1.7 jobs until then, and eight jobs want five.
+  // 20 s of the minute are left when workers are ready: each begins 1.7 jobs until then, so eight jobs need five.
   await core.ready(endpointId, 5);
   await waitFor('as many attempts', () => agent.assignments.length >= 5);
   const log = () => core.sql<Row[]>`SELECT * FROM scale_log WHERE endpoint_id = ${endpointId} ORDER BY id`;
@@ -50,6 +53,6 @@ t.test('a life of an endpoint', async (t) => {
   t.ok((await log()).length < 30, 'changing numbers alone are no news');
 });
 
-t.test('it is for queues', async (t) => {
+t.test('only for queue endpoints', async (t) => {
   await t.rejects(core.createEndpoint({ type: EndpointType.LB, scalerType: ScalerType.SLO }), /load-balancing endpoint has no queue/);
 });

@@ -1,7 +1,7 @@
-/** Frozen workers make room: what they have is free for others, and no more of them go than must. */
+/** Standby workers are evicted as far as their resources are needed, and no further. */
 import t from 'tap';
 import { occupied, place } from '../../../core/domain/placement.ts';
-import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
+import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-machine.ts';
 import type { PlacementStandby } from '../../../core/domain/standby-eviction.ts';
 
 const gpu = (uuid: string, given: Partial<PlacementGpu> = {}): PlacementGpu => (
@@ -55,7 +55,7 @@ for (const [what, machines, request, machineId, evicted] of ROWS) {
   });
 }
 
-t.test('who went is not asked to go for the next', async (t) => {
+t.test('an evicted worker is not evicted twice', async (t) => {
   const before = machine('a', { standbys: [NEW, OLD] });
   const first = place([before], asked());
   if (!('evicted' in first)) throw new Error('it found no place');

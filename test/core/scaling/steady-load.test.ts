@@ -1,5 +1,5 @@
 // test: postgres, 20 s
-/** A load that stays the same, on a real core: the workers that it needs are started once, and none goes and comes again while it lasts. */
+/** A steady load on a real core: its workers are started once, and none is replaced while it lasts. */
 import t from 'tap';
 import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
@@ -13,7 +13,7 @@ t.setTimeout(120_000);
 const SPAN_MS = 8_000;
 const core = await startReplicas(t);
 
-/** Keeps so many jobs there for several times idleTimeout, one after the other: what the scaler did. */
+/** Keeps a number of jobs running for several times idleTimeout. Returns the actions of the scaler. */
 async function steadily(jobs: number, fields: Partial<Endpoint>, location: string): Promise<ScaleDecision[]> {
   const agent = await core.joinAgent({ locations: [location], onAssignment: () => undefined });
   const endpointId = await core.createEndpoint({ ...fields, locations: [location], workersMin: 0, workersMax: 8, idleTimeoutSeconds: 2 });

@@ -1,5 +1,5 @@
 // test: postgres
-/** `throttled` of /health is the decision's own number: workers that were wanted and found no place, and none that nobody has decided on. */
+/** `throttled` of /health is the number of unplaced workers of the last decision. */
 import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -9,13 +9,13 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(120_000);
 
 const core = await startReplicas(t);
-/** Counts are shown again for a moment: those that have this many queued jobs are new enough. */
+/** Counts are cached for a moment. A count with this many queued jobs is recent enough. */
 const healthWith = (endpointId: string, inQueue: number) => waitFor(`${inQueue} queued jobs`, async () => {
   const { jobs, workers } = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
   return jobs!.inQueue === inQueue && workers!;
 });
 
-t.test('a job of low priority wants no worker, a normal one that no machine has room for does', async (t) => {
+t.test('a low-priority job needs no worker; a normal job without capacity counts', async (t) => {
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   await core.submit(endpointId, {}, true);
   t.match(await healthWith(endpointId, 1), { throttled: 0, throttledReason: '' });
@@ -30,12 +30,12 @@ t.test('a job of low priority wants no worker, a normal one that no machine has 
   t.match(told, { throttled: 1, throttledReason: decided!.refusal });
 });
 
-t.test('a first job before its turn', async (t) => {
+t.test('a first job before its reconcile', async (t) => {
   await core.joinAgent();
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   let id = '';
   await core.sql.begin(async (sql) => {
-    // Whoever holds this row has the endpoint's turn.
+    // Holding this row keeps the endpoint from being reconciled.
     await sql`SELECT FROM endpoint WHERE id = ${endpointId} FOR NO KEY UPDATE`;
     ({ id } = await core.submit(endpointId));
     t.match(await healthWith(endpointId, 1), { throttled: 0, throttledReason: '' });

@@ -1,5 +1,8 @@
 // test: postgres, 30 s
-/** What-if questions: the model meets what happened, other settings come to other figures, nothing is changed, and what cannot be asked is refused. */
+/**
+ * What-if questions: the model matches the history, other settings give other figures, nothing is changed, and invalid
+ * questions are rejected.
+ */
 import t from 'tap';
 import type { ModelResult } from '../../../core/domain/scale-model.ts';
 import type { ScaleSettings } from '../../../core/domain/scaler.ts';
@@ -18,7 +21,7 @@ t.setTimeout(120_000);
 
 const SPAN_MS = 10_000;
 
-/** What core would have written down of a load. */
+/** The records that core would have made of a load. */
 function spansOf({ jobs, untilMs }: Trace, { waitsMs }: ModelResult): TrafficSpan[] {
   const spans: (TrafficSpan & { executions: number[]; waits: number[] })[] = Array.from({ length: Math.ceil(untilMs / SPAN_MS) }, (_, n) => (
     {
@@ -37,7 +40,7 @@ function spansOf({ jobs, untilMs }: Trace, { waitsMs }: ModelResult): TrafficSpa
   return spans.filter(({ arrived }) => arrived > 0);
 }
 
-t.test('the model comes near what happened, and other settings to what they would have come to', async (t) => {
+t.test('the model is near the history, and other settings near their result', async (t) => {
   const secondsOf = ({ spans }: ModelResult): number => spans.reduce((sum, { fromMs, untilMs }) => sum + untilMs - fromMs, 0) / 1_000;
   for (const trace of traces(7).filter(({ name }) => name !== 'trickle')) {
     const before: ScaleSettings = settingsOf({});
@@ -58,7 +61,7 @@ t.test('the model comes near what happened, and other settings to what they woul
   }
 });
 
-t.test('more workers over more hours than core should spend its processor on are refused, and told how to ask', async (t) => {
+t.test('too many workers over too many hours are rejected, with a hint', async (t) => {
   const hours = 12;
   const span: TrafficSpan = { endMs: SPAN_MS, spanMs: SPAN_MS, arrived: 1, executed: 1, executionMs: 1, executions: [1], waits: [1] };
   const recorded = { spans: [span], decisions: [], workers: [], startsMs: [1], slots: 1, gpus: 1 };
@@ -67,7 +70,7 @@ t.test('more workers over more hours than core should spend its processor on are
   t.equal(Math.round(ask(10).total!.wouldBe.workers), 10, 'a large workersMax alone costs nothing');
 });
 
-t.test('asked of a core', async (t) => {
+t.test('with a real core', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const endpointId = await core.createEndpoint({ workersMin: 0, workersMax: 4, scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, idleTimeoutSeconds: 1 });

@@ -1,4 +1,7 @@
-/** From a recommendation to changes of workers: never a busy one for idleness, crashed ones in their turn, outdated ones replaced. */
+/**
+ * Changes of workers from a recommendation: busy workers are never idle, crashed ones are retried after their back-off,
+ * outdated ones replaced.
+ */
 import t from 'tap';
 import { reconcileWorkers } from '../../../core/domain/worker-reconcile.ts';
 import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
@@ -81,19 +84,19 @@ for (const row of ROWS) {
     const sample = { queued: 0, oldestWaitMs: 0, running: 0, workers: row.workers };
     const changes = reconcileWorkers(sample, settings(row.settings), { workers: row.wanted, reason: 'r' });
     t.same(changes.add.map((added) => added.failures), row.add ?? []);
-    t.same(changes.wake, row.wake ?? []);
+    t.same(changes.resume, row.wake ?? []);
     t.same(changes.freeze.toSorted(), row.freeze ?? []);
     t.same(changes.drain.toSorted(), row.drain ?? []);
     t.same(changes.retire.toSorted(), row.retire ?? []);
   });
 }
 
-t.test('the pause after a crash', async (t) => {
+t.test('the back-off after a crash', async (t) => {
   t.same([1, 2, 3, 4, 5].map((failures) => crashPauseSeconds(failures, true)), [0, 1, 2, 4, 8], 'at once for the first of a worker that had been ready');
   t.same([1, 2, 3, 9, 10, 60].map((failures) => crashPauseSeconds(failures, false)), [1, 2, 4, 256, 300, 300], 'never longer than 300 s');
 });
 
-t.test('workers that are busy or not idle for long are part of the target, and the reason says so', async (t) => {
+t.test('busy and recently idle workers are part of the target, with the reason', async (t) => {
   const sample = { queued: 0, oldestWaitMs: 0, running: 1, workers: [worker('a', { held: 1 }), worker('b')] };
   const changes = reconcileWorkers(sample, settings(), { workers: 0, reason: 'r' });
   t.match(changes, { target: 2, wished: 2, reason: 'r, and workers are busy, starting or not idle for long', limits: [] });

@@ -1,5 +1,5 @@
 // test: postgres, 40 s
-/** Workers come, go, crash and are replaced: real database, an agent that says what it is told. */
+/** Workers start, stop, crash and are replaced: real database, scripted agent. */
 import t from 'tap';
 import type { Database } from '../../../core/store/database.ts';
 import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
@@ -25,7 +25,7 @@ const workersOf = async (core: CoreReplicas, endpointId: string) => (await call(
 const rowsOf = (core: CoreReplicas, endpointId: string) => core.sql`SELECT * FROM worker WHERE endpoint_id = ${endpointId} ORDER BY created_at`;
 const idsOf = (agent: { desired: { workerId: string }[] }): string[] => agent.desired.map((worker) => worker.workerId);
 
-t.test('from zero: the first job starts a worker, and idleness ends it', async (t) => {
+t.test('from zero: the first job starts a worker, and idleTimeout ends it', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const endpointId = await core.createEndpoint({ workersMin: 0, idleTimeoutSeconds: 1 });
@@ -43,7 +43,7 @@ t.test('from zero: the first job starts a worker, and idleness ends it', async (
   t.same((await call(core.clients.machines, 'listWorkers', { endpointId: '' }, core.rootKey)).recent, [], 'of one endpoint only');
 });
 
-t.test('what a worker was at: short pauses are none, and the latest stretches are kept', async (t) => {
+t.test('busy periods of a worker: short pauses are joined, and the latest periods are kept', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const endpointId = await core.createEndpoint({ workersMin: 1 });
@@ -72,8 +72,8 @@ t.test('what a worker was at: short pauses are none, and the latest stretches ar
   t.ok((await busy()).every(({ beginTime, endTime }) => endTime! >= beginTime!), 'whole ones');
 });
 
-t.test('a first job waits for no period', async (t) => {
-  // On this clock the periods of loops, a second or so, do not end while the test runs.
+t.test('a first job waits for no timer', async (t) => {
+  // On this clock, periods of loops (about a second) never end during the test.
   const clock: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms >= 900 && ms <= 2_200 ? 120_000 : ms, fn) };
   const core = await startReplicas(t, 1, {}, { clock });
   await core.joinAgent();
@@ -82,12 +82,12 @@ t.test('a first job waits for no period', async (t) => {
   t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
 });
 
-t.test('a first job does not wait for the look at all endpoints', async (t) => {
+t.test('a first job does not wait for the resync', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   await core.sql.begin(async (sql) => {
-    // The look at all endpoints reads this table, and no look at a single one does: it stands still until this ends.
+    // Only the resync reads this table. Locking it stops the resync, and no single evaluation.
     await sql`LOCK TABLE endpoint_demand IN ACCESS EXCLUSIVE MODE`;
     const waiting = () => sql`SELECT FROM pg_locks WHERE relation = 'endpoint_demand'::regclass AND NOT granted`;
     await waitFor('the look to stand still', async () => (await waiting()).length > 0);
@@ -96,7 +96,7 @@ t.test('a first job does not wait for the look at all endpoints', async (t) => {
   });
 });
 
-t.test('a job of low priority wakes nobody', async (t) => {
+t.test('a low-priority job starts no worker', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const endpointId = await core.createEndpoint({ workersMin: 0 });
@@ -107,7 +107,7 @@ t.test('a job of low priority wakes nobody', async (t) => {
   t.equal((await core.wait(endpointId, low.id)).state, JobState.COMPLETED, 'and then it is served too');
 });
 
-t.test('a busy worker is never taken for idleness, and finishes when the endpoint goes to zero', async (t) => {
+t.test('a busy worker is never idle, and finishes when the endpoint scales to zero', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent(silent);
   const endpointId = await core.createEndpoint({ workersMin: 0, idleTimeoutSeconds: 1 });
@@ -125,7 +125,7 @@ t.test('a busy worker is never taken for idleness, and finishes when the endpoin
   await waitFor('the worker to go', () => agent.desired.length === 0);
 });
 
-t.test('a crash: at once, then with growing pauses; the row says why; a finished job ends the series', async (t) => {
+t.test('a crash: retried at once, then with a growing back-off; the row has the reason; a finished job ends the series', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const endpointId = await core.createEndpoint();
@@ -153,7 +153,7 @@ t.test('a crash: at once, then with growing pauses; the row says why; a finished
   await waitFor('the series to end', async () => (await failuresOf(third!)) === 0);
 });
 
-t.test('a worker that crashes in the moment in which it is told to go has ended, and its GPU is free', async (t) => {
+t.test('a worker that crashes just when it is drained has ended, and its GPU is free', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ gpus: [L4] });
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, idleTimeoutSeconds: 1 });
@@ -205,7 +205,7 @@ t.test('a change of what workers run replaces them; a change of numbers does not
   t.match(third.spec, { env: { A: '9', B: '3' } });
 });
 
-t.test('no room: throttled, with the reason; room: placed', async (t) => {
+t.test('no capacity: throttled, with the reason; capacity: placed', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const endpointId = await core.createEndpoint({ gpuIds: ['AMPERE_24'], workersMin: 2 });
@@ -245,7 +245,7 @@ t.test('a worker that asks to be replaced gets no more jobs and a successor', as
   t.not(agent.assignments[0]!.ref!.workerId, first);
 });
 
-t.test('deleting needs zero workers, and takes jobs and workers along', async (t) => {
+t.test('deletion needs zero workers, and removes jobs and workers', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent(silent);
   const endpointId = await core.createEndpoint();

@@ -27,8 +27,8 @@ const facts = {
 /** What scaling and sessions ask all the time; `measure` gets each with the workers that it is about. */
 async function useAll({ scales, workers }: Stores, measure: (name: string, count: number, work: () => Promise<unknown>) => Promise<void>): Promise<void> {
   const ids = Array.from({ length: LOOKED }, (_, n) => `e${n}`);
-  await measure('look', LOOKED, () => scales.look(ids));
-  await measure('turns', LOOKED, () => scales.takeTurns(ids, async () => turn()));
+  await measure('look', LOOKED, () => scales.sample(ids));
+  await measure('turns', LOOKED, () => scales.reconcile(ids, async () => turn()));
   await measure('report', 1, () => workers.report(session, [{ ...facts, workerId: 'w0' }]));
 }
 

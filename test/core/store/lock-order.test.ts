@@ -45,7 +45,7 @@ t.test('workers: reports, crashes, signs of use, drains, freezes, wakes, and wha
   const commit = (what: Action): Promise<unknown> => {
     const actions = what === 'EVICT'
       ? [{ do: 'ADD', failures: 0, machineId, gpuUuids: [], instanceId: '', evicted: some() }] : some().map((workerId) => ({ do: what, workerId }));
-    return first!.stores.scales.takeTurns([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => 'taking'); });
+    return first!.stores.scales.reconcile([endpointId], async (_id, turn) => { await turn.commit({ actions } as unknown as Decision, () => 'taking'); });
   };
   const drain = async (): Promise<void> => {
     await commit('FREEZE');

@@ -78,7 +78,7 @@ t.test('with an old snapshot held open', async (t) => {
     'expired leases': () => stores.attempts.expiredLeases(500),
     'queues of endpoints': () => stores.claims.queuedEndpoints([endpointId]),
     'endpoints that are gone': () => stores.deletions.endpointsGone(10),
-    'a look at all endpoints': () => stores.scales.endpointsToLookAt({ queues: false }),
+    'a look at all endpoints': () => stores.scales.endpointsToResync({ queues: false }),
   };
   for (const statistics of ['without statistics', 'with statistics of a moment in which nothing runs']) {
     if (statistics !== 'without statistics') await sql`ANALYZE job`;

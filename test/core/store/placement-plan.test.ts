@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { Statement } from '../../../core/store/database.ts';
 import { readPlacement } from '../../../core/store/placement-view.ts';
-import { TurnFleet } from '../../../core/store/turn-fleet.ts';
+import { ReconcileFleet } from '../../../core/store/reconcile-fleet.ts';
 import type { Sql } from '../../../core/store/database.ts';
 import type { ScaleEndpoint } from '../../../core/store/scale-samples.ts';
 import type { WorkerAction } from '../../../core/domain/place-workers.ts';
@@ -61,7 +61,7 @@ t.test('turns that are taken together read the machines once, and each sees what
       return Reflect.apply(target, that, [strings, ...rest]) as unknown;
     } });
     const endpoint = (id: string, imageName: string) => ({ id, version: 0, imageName }) as ScaleEndpoint;
-    const fleet = new TurnFleet(counting, [endpoint(a, 'image:1'), endpoint(b, 'image:2')], new Map());
+    const fleet = new ReconcileFleet(counting, [endpoint(a, 'image:1'), endpoint(b, 'image:2')], new Map());
     const same = async (id: string, imageName: string, imageDigest: string, what: string) => {
       await fleet.open();
       const here = (machines: Awaited<ReturnType<typeof readPlacement>>) => machines.find((machine) => machine.id === machineId)!;

@@ -166,22 +166,22 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row('heartbeat, lease', '{HEARTBEAT_PERIOD_MS}, {LEASE_MS}', 'core/domain/lease.ts'),
     row(
       'reconciles of one transaction',
-      'logged after {LONG_MS}, given up after {TURNS_MS_MAX}',
-      'core/scaling/turn-watch.ts',
+      'logged after {SLOW_MS}, aborted after {TIMEOUT_MS}',
+      'core/scaling/reconcile-watchdog.ts',
     ),
     row(
-      'workers reserved in one pass for accounts below their share',
-      '{SET_ASIDE_MAX}',
+      'workers for which one reconcile reserves GPUs, of accounts below their share',
+      '{RESERVED_MAX}',
       'core/domain/fair-share.ts',
     ),
-    row('endpoints that such a pass looks at', '{RIVALS_MAX}', 'core/store/gpu-contest.ts'),
+    row('competing endpoints that a reconcile reads', '{RIVALS_MAX}', 'core/store/gpu-contention.ts'),
     row(
       'crash of a worker',
       'its machine comes after all others for {CRASHES_REMEMBERED_HOURS}; pauses up to {CRASH_PAUSE_SECONDS_MAX}',
       'core/domain/machine-crashes.ts',
       'core/domain/worker.ts',
     ),
-    row('a machine unseen, whose GPUs nobody waits for any more', '{GONE_AFTER_MINUTES}', 'core/domain/placement.ts'),
+    row('a disconnected machine counts as removed', '{GONE_AFTER_MINUTES}', 'core/domain/placement.ts'),
     row('traffic of an endpoint', 'spans of {TRAFFIC_SPAN_MS}, {TRAFFIC_KEPT_HOURS}', 'core/domain/traffic.ts'),
     row(
       'log of decisions',

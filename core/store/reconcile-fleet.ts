@@ -1,35 +1,36 @@
 /**
- * Machines and workers for turns that are taken together: read once under the placement lock, which is kept until their transaction ends, and brought up to
- * date with what each of those turns does. Reading all machines for every turn anew is what a large fleet would wait for.
+ * Machines and workers for reconciles of one transaction. They are read once under the placement lock, which is held
+ * until the transaction ends, and updated with each decision. Reading all machines for every reconcile would not scale
+ * to a large fleet.
  */
-import type { GpuContest } from '../domain/fair-share.ts';
+import type { GpuContention } from '../domain/fair-share.ts';
 import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
-import type { PlacementMachine } from '../domain/placement-filters.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
 import { occupied } from '../domain/placement.ts';
 import { NO_QUOTA } from '../domain/quota.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import type { Decision } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
-import { areGpusShort, readGpuContest } from './gpu-contest.ts';
+import { areGpusShort, readGpuContention } from './gpu-contention.ts';
 import { readPlacement } from './placement-view.ts';
 import { accountsWithQuota, readQuotaState } from './quota-rows.ts';
 import { readWorkers } from './scale-samples.ts';
 import type { EndpointVersion, ScaleEndpoint, WorkerRow } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
 
-export class TurnFleet {
+export class ReconcileFleet {
   readonly #sql: Sql;
   readonly #endpoints: readonly ScaleEndpoint[];
   readonly #crashes: ReadonlyMap<string, readonly MachineCrashes[]>;
-  /** By id, as any endpoint without workers there and without an image sees them. */
+  /** Machines by id, as seen by an endpoint that has neither workers nor its image there. */
   #machines: Map<string, PlacementMachine> | undefined;
   #workers = new Map<string, WorkerRow[]>();
   /** Machines that have the image of an endpoint. */
   #images = new Map<string, Set<string>>();
   /** Accounts with a quota. */
   #limited: ReadonlySet<string> = new Set();
-  /** Workers that need GPUs have found no place. */
+  /** Some workers that need GPUs are unplaced. */
   #contested = true;
 
   constructor(sql: Sql, endpoints: readonly ScaleEndpoint[], crashes: ReadonlyMap<string, readonly MachineCrashes[]>) {
@@ -38,11 +39,12 @@ export class TurnFleet {
     this.#crashes = crashes;
   }
 
-  /** Takes the lock and reads, the first time. */
+  /** Takes the lock and reads everything, on the first call. */
   async open(): Promise<void> {
     if (this.#machines) return;
     const sql = this.#sql;
-    // Sent together, and done one after the other: whoever waits for the lock waits for each answer. What is read is seen when it is read.
+    // Sent together and executed in order, as others wait for the lock during every round trip. Each statement sees
+    // what was committed before it runs.
     const [, machines, workers, limited, contested] = await Promise.all([
       lockPlacement(sql), readPlacement(sql, { endpointId: '', imageName: '', imageDigest: '' }), readWorkers(sql, this.#endpoints.map(({ id }) => id)),
       accountsWithQuota(sql, this.#endpoints.map(({ accountId }) => accountId)), areGpusShort(sql), this.#readImages(),
@@ -53,32 +55,35 @@ export class TurnFleet {
     this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
   }
 
-  /** What an endpoint's account has, or who else waits for GPUs, is read anew for its turn: what turns before it decided must be written by then. */
-  readsAnew({ accountId, gpuCount }: ScaleEndpoint): boolean {
+  /**
+   * Returns whether the account's use or the GPU contention must be read again for this endpoint. Previous decisions of
+   * the transaction must be written before.
+   */
+  needsFreshRows({ accountId, gpuCount }: ScaleEndpoint): boolean {
     return this.#limited.has(accountId) || (this.#contested && gpuCount > 0);
   }
 
-  /** What an account may have and has. */
+  /** Returns an account's quota and use. */
   async quotaOf(accountId: string): Promise<QuotaState> {
     return this.#limited.has(accountId) ? readQuotaState(this.#sql, accountId) : NO_QUOTA;
   }
 
-  /** Who else waits for GPUs. Undefined: nobody does. */
-  async contestOf(endpoint: ScaleEndpoint): Promise<GpuContest | undefined> {
-    return this.#contested && endpoint.gpuCount > 0 ? readGpuContest(this.#sql, endpoint) : undefined;
+  /** Returns who competes for GPUs, `undefined` if nobody does. */
+  async contentionOf(endpoint: ScaleEndpoint): Promise<GpuContention | undefined> {
+    return this.#contested && endpoint.gpuCount > 0 ? readGpuContention(this.#sql, endpoint) : undefined;
   }
 
-  /** Workers of an endpoint, oldest first. */
+  /** Returns the workers of an endpoint, oldest first. */
   workersOf(endpointId: string): readonly WorkerRow[] {
     return this.#workers.get(endpointId) ?? [];
   }
 
-  /** All machines as an endpoint sees them. */
+  /** Returns all machines as seen by an endpoint. */
   machinesFor(endpoint: ScaleEndpoint): PlacementMachine[] {
-    return this.crashed(endpoint, this.#machinesOf(endpoint));
+    return this.withCrashesOf(endpoint, this.#machinesOf(endpoint));
   }
 
-  /** The same for the version that is checked beside the one that is scaled: `crashes` of that. */
+  /** Returns the same for the version that is checked beside the scaled one. `crashes`: those of that version. */
   machinesForChecked({ id, version }: EndpointVersion, crashes: readonly MachineCrashes[]): PlacementMachine[] {
     return withCrashes(this.#machinesOf({ id }), crashes, runsSomewhere(this.workersOf(id), version));
   }
@@ -93,12 +98,12 @@ export class TurnFleet {
     });
   }
 
-  /** These machines with what crashed there of an endpoint. */
-  crashed({ id, version }: ScaleEndpoint, machines: readonly PlacementMachine[]): PlacementMachine[] {
+  /** Returns these machines with the crashes of an endpoint. */
+  withCrashesOf({ id, version }: ScaleEndpoint, machines: readonly PlacementMachine[]): PlacementMachine[] {
     return withCrashes(machines, this.#crashes.get(id) ?? [], runsSomewhere(this.workersOf(id), version));
   }
 
-  /** What a turn did, for the next ones. What it freed stays taken until all of them are over. */
+  /** Applies a decision, for the next endpoints. Freed resources stay in use until the transaction ends. */
   apply({ actions, throttled }: Pick<Decision, 'actions' | 'throttled'>): void {
     if (!this.#machines) return;
     if (throttled > 0) this.#contested = true;
@@ -118,7 +123,7 @@ export class TurnFleet {
     }
   }
 
-  /** What a frozen worker has is taken. */
+  /** Marks the resources of a standby worker as used. */
   #wakes(workerId: string): void {
     for (const machine of this.#machines!.values()) {
       const standby = machine.standbys.find((one) => one.workerId === workerId);
@@ -130,7 +135,7 @@ export class TurnFleet {
     }
   }
 
-  /** Another endpoint whose turn comes later sees that it goes. */
+  /** Marks a worker as draining, for an endpoint that is reconciled later. */
   #goes(workerId: string): void {
     const worker = this.#find(workerId);
     if (worker) Object.assign(worker, { desired: 'DRAIN', ageMs: 0 });

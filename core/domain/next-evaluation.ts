@@ -1,21 +1,27 @@
-/** When the decision over a sample may come out otherwise by itself, and after how many more jobs: before that nobody need look. Pure. */
+/**
+ * When a decision may change although no event happens: after which time, and after how many more jobs. No evaluation
+ * is needed before. Pure.
+ */
 import type { MachineCrashes } from './machine-crashes.ts';
 import type { DecisionSample } from './scale-decision.ts';
 import { runningWorkers } from './scaler.ts';
 import { STANDBY_SECONDS_MAX } from './worker.ts';
 
-/** What the next look waits for. What is Infinity never comes. */
-export interface NextLook {
-  /** Milliseconds until time alone may change something. */
+/** Conditions of the next evaluation. Infinity means never. */
+export interface NextEvaluation {
+  /** Milliseconds until the decision may change by time alone. */
   dueMs: number;
-  /** So many more jobs of normal priority, waiting or running, may. */
+  /** Number of further jobs of normal priority, waiting or running, that may change the decision. */
   jobs: number;
-  /** So many milliseconds after a job had to wait that may, where none waits now. */
+  /** Milliseconds after a job starts to wait until the decision may change, if none waits now. */
   waitMs: number;
 }
 
-/** Of an endpoint that was just looked at. `throttled`: its last decision found no place for all workers. `crashes`: where they crashed, then. */
-export function nextLook(sample: DecisionSample, throttled: boolean, crashes: readonly MachineCrashes[]): NextLook {
+/**
+ * Returns when to evaluate an endpoint next. `throttled`: its last decision left workers unplaced. `crashes`: its
+ * crashes by machine, in that case.
+ */
+export function nextEvaluation(sample: DecisionSample, throttled: boolean, crashes: readonly MachineCrashes[]): NextEvaluation {
   const { demand, settings } = sample;
   const present = runningWorkers(demand);
   const grows = present.length < settings.workersMax && !throttled;
@@ -30,14 +36,17 @@ export function nextLook(sample: DecisionSample, throttled: boolean, crashes: re
   };
 }
 
-/** When workers that have nothing to do have had nothing for long enough. */
+/** Times at which idle workers reach idleTimeout. */
 function idleDues({ demand, settings }: DecisionSample): number[] {
   const present = runningWorkers(demand);
   if (present.length <= settings.workersMin) return [];
   return present.flatMap(({ state, held, idleMs }) => (state === 'READY' && held === 0 ? [settings.idleTimeoutSeconds * 1_000 - idleMs] : []));
 }
 
-/** When the first job has waited, and the youngest worker been there, for so long that QUEUE_DELAY adds one; or the one after that which it adds now. */
+/**
+ * Time at which QUEUE_DELAY adds its next worker: the first job has waited and the youngest worker has existed for
+ * scalerValue seconds.
+ */
 function waitDues({ demand, settings }: DecisionSample): number[] {
   if (settings.scalerType !== 'QUEUE_DELAY' || demand.queued === 0) return [];
   const present = runningWorkers(demand).filter(({ version }) => version === settings.version);
@@ -46,7 +55,7 @@ function waitDues({ demand, settings }: DecisionSample): number[] {
   return [sinceMs < spanMs ? spanMs - sinceMs : spanMs];
 }
 
-/** Jobs until REQUEST_COUNT wants one more worker than there will be after the decision over this sample. */
+/** Number of jobs after which REQUEST_COUNT wants one more worker than after this decision. */
 function jobsToNext({ demand, settings }: DecisionSample, present: number): number {
   if (settings.scalerType !== 'REQUEST_COUNT') return Infinity;
   const jobs = demand.queued + demand.running;

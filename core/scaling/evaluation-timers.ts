@@ -1,38 +1,41 @@
 /**
- * Looks that endpoints are to have although nothing that anybody tells of happens to them: when time alone may change their decision, or when enough jobs
- * have come. Hints, as looks at all endpoints find the same a moment later; each look says anew what the next one waits for.
+ * Timers of evaluations that no event causes: when a decision may change by time alone, or after enough further jobs.
+ * They only save time, as the resync finds the same a moment later. Each evaluation sets them anew.
  */
-import type { NextLook } from '../domain/next-look.ts';
+import type { NextEvaluation } from '../domain/next-evaluation.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 
-/** Added to each instant, in milliseconds: the database's clock must be past it. */
+/** Added to each delay, in milliseconds, so that the database's clock is past the instant. */
 const PAST_MS = 5;
-/** Shortest pause between two looks at one endpoint that jobs cause, in milliseconds; and where jobs of other replicas do, of which the number is not told. */
+/**
+ * Shortest pause between two evaluations of an endpoint that jobs cause, in milliseconds. The longer one applies to
+ * jobs of other replicas, whose number is unknown.
+ */
 const PAUSE_MS = 50;
 const PAUSE_ELSEWHERE_MS = 500;
 
 interface Growing {
   jobs: number;
   waitMs: number;
-  /** Jobs that came since the look at it began, less those that ended. */
+  /** Jobs added since its evaluation began, minus ended ones. */
   came: number;
   askedMs: number;
 }
 
-export class NextLooks {
+export class EvaluationTimers {
   readonly #clock: Clock;
   readonly #onDue: (endpointId: string) => void;
   readonly #due = new Map<string, Timer>();
   readonly #asked = new Map<string, Timer>();
   readonly #growing = new Map<string, Growing>();
 
-  /** `onDue`: an endpoint is to be looked at. */
+  /** `onDue`: called when an endpoint must be evaluated. */
   constructor(clock: Clock, onDue: (endpointId: string) => void) {
     this.#clock = clock;
     this.#onDue = onDue;
   }
 
-  /** These are about to be looked at: jobs that come meanwhile may not be in what is seen. */
+  /** Marks the begin of an evaluation. Jobs that arrive from now on may be missing in its sample. */
   begin(endpointIds: readonly string[]): void {
     for (const id of endpointIds) {
       const growing = this.#growing.get(id);
@@ -41,8 +44,8 @@ export class NextLooks {
     }
   }
 
-  /** What a look says of the next one. */
-  see(endpointId: string, { dueMs, jobs, waitMs }: NextLook): void {
+  /** Sets the timers after an evaluation. */
+  update(endpointId: string, { dueMs, jobs, waitMs }: NextEvaluation): void {
     this.#arm(this.#due, endpointId, dueMs + PAST_MS);
     const growing = this.#growing.get(endpointId);
     if (!growing) return;
@@ -55,16 +58,16 @@ export class NextLooks {
     for (const id of this.#growing.keys()) if (!endpointIds.has(id)) this.#growing.delete(id);
   }
 
-  /** More jobs are there, or fewer. */
-  changed(endpointId: string, jobs: number): void {
+  /** Counts new jobs, or ended ones if negative. */
+  jobsChanged(endpointId: string, jobs: number): void {
     const growing = this.#growing.get(endpointId);
     if (!growing) return;
     growing.came += jobs;
     this.#enough(endpointId, growing);
   }
 
-  /** A job has to wait. `elsewhere`: at another replica, and it is not known how many came there. */
-  waits(endpointId: string, elsewhere: boolean): void {
+  /** Records that a job has to wait. `elsewhere`: at another replica, in an unknown number. */
+  jobWaits(endpointId: string, elsewhere: boolean): void {
     const growing = this.#growing.get(endpointId);
     if (!growing) return;
     if (growing.waitMs < Infinity && !this.#asked.has(endpointId)) this.#arm(this.#asked, endpointId, growing.waitMs + PAST_MS);

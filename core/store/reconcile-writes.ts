@@ -1,18 +1,18 @@
 /**
- * What turns of one transaction write whose answers nobody needs: kept until they are over, and then written with one statement of each kind, however many
- * endpoints there were. Whoever waits for the placement lock waits for each of them.
+ * Writes of a reconcile transaction whose results nobody needs. They are collected and written at the end, one
+ * statement per kind, however many endpoints there are, as others wait for the placement lock meanwhile.
  */
 import type { WorkerAction } from '../domain/place-workers.ts';
 import type { Decision, DecisionSample } from '../domain/scale-decision.ts';
 import type { Sql } from './database.ts';
 import { writeRollouts } from './rollout-rows.ts';
 import type { SteppedRollout } from './rollout-rows.ts';
-import { logDecisions, noteDecisions } from './scale-log-rows.ts';
-import type { LoggedTurn, NotedTurn } from './scale-log-rows.ts';
+import { logDecisions, updateRefusals } from './scale-log-rows.ts';
+import type { DecisionToLog, UpdatedRefusal } from './scale-log-rows.ts';
 import { lockPlacement } from './standby-rows.ts';
 import { lockedInOrder } from './worker-order.ts';
 
-/** A worker that is to be. */
+/** A new worker. */
 interface AddedWorker {
   endpointId: string;
   version: number;
@@ -20,12 +20,12 @@ interface AddedWorker {
   action: WorkerAction & { do: 'ADD' };
 }
 
-export class TurnWrites {
+export class ReconcileWrites {
   readonly #sql: Sql;
   #added: AddedWorker[] = [];
   #drained: string[] = [];
-  #logged: LoggedTurn[] = [];
-  #noted: NotedTurn[] = [];
+  #logged: DecisionToLog[] = [];
+  #noted: UpdatedRefusal[] = [];
   #rollouts: SteppedRollout[] = [];
 
   constructor(sql: Sql) {
@@ -48,12 +48,12 @@ export class TurnWrites {
     this.#logged.push({ endpointId, decision, sample });
   }
 
-  note(endpointId: string, { refusalByMachine }: Decision): void {
+  updateRefusal(endpointId: string, { refusalByMachine }: Decision): void {
     this.#noted.push({ endpointId, refusalByMachine });
   }
 
-  /** Writes the workers that were added so far: who reads machines anew must see them. */
-  async workers(): Promise<void> {
+  /** Writes the workers added so far, so that a new read of the machines sees them. */
+  async flushWorkers(): Promise<void> {
     const added = this.#added;
     this.#added = [];
     if (added.length === 0) return;
@@ -66,16 +66,19 @@ export class TurnWrites {
         ${added.map(({ action }) => action.failures)}::int[]) AS a (id, endpoint_id, machine_id, version, gpus, instance_id, failures)`;
   }
 
-  /** Everything so far, sent together: who reads what accounts have, or who waits for GPUs, must see it. */
-  async all(): Promise<void> {
+  /** Writes everything so far in one round trip, so that a new read of accounts' use and of GPU contention sees it. */
+  async flush(): Promise<void> {
     const [logged, noted, rollouts] = [this.#logged, this.#noted, this.#rollouts];
     [this.#logged, this.#noted, this.#rollouts] = [[], [], []];
     await Promise.all([
-      this.workers(), logDecisions(this.#sql, logged), noteDecisions(this.#sql, noted), writeRollouts(this.#sql, rollouts), this.#drains(),
+      this.flushWorkers(), logDecisions(this.#sql, logged), updateRefusals(this.#sql, noted), writeRollouts(this.#sql, rollouts), this.#drains(),
     ]);
   }
 
-  /** Under the placement lock, as somebody may ask one of them to give way just now; last of all, so that turns which place nothing hold it for no longer. */
+  /**
+   * Drains workers under the placement lock, as another endpoint may preempt one of them at the same time. Runs last,
+   * so that reconciles which place nothing hold the lock only briefly.
+   */
   async #drains(): Promise<void> {
     const drained = this.#drained;
     this.#drained = [];

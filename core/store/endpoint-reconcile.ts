@@ -1,50 +1,54 @@
-/** One endpoint's turn while it is locked: the sample again under the placement lock with machines, and what was decided written. */
-import type { GpuContest } from '../domain/fair-share.ts';
+/**
+ * The reconcile of one locked endpoint: reads its sample again with machines under the placement lock, and writes the
+ * decision.
+ */
+import type { GpuContention } from '../domain/fair-share.ts';
 import type { MachineCrashes } from '../domain/machine-crashes.ts';
 import type { FleetSample } from '../domain/place-workers.ts';
 import { placeWorker } from '../domain/placement.ts';
-import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from '../domain/placement-machine.ts';
 import { workerOverQuota } from '../domain/quota.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import { checkFleetSample, fleetSample, wishedChanges } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Sql } from './database.ts';
-import { preemptWorkers, readGivingWay } from './gpu-contest.ts';
+import { preemptWorkers, readPreemptible } from './gpu-contention.ts';
 import { settledDigest } from './image-rows.ts';
 import { placementView } from './placement-view.ts';
 import { sampledWorkers } from './scale-samples.ts';
 import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
-import { evictStandbys, freezeWorkers, wakeStandbys } from './standby-rows.ts';
-import type { TurnFleet } from './turn-fleet.ts';
-import type { TurnWrites } from './turn-writes.ts';
+import { evictStandbys, freezeWorkers, resumeStandbys } from './standby-rows.ts';
+import type { ReconcileFleet } from './reconcile-fleet.ts';
+import type { ReconcileWrites } from './reconcile-writes.ts';
 import { lockedInOrder } from './worker-order.ts';
 
-/** What one endpoint's turn may do while it is locked. */
-export interface ScaleTurn {
-  /** What was seen, without the fleet. */
+/** Operations on a locked endpoint. */
+export interface EndpointReconcile {
+  /** The sample without machines. */
   sample: DecisionSample;
-  /** What was decided last; undefined: nothing yet. */
-  before: DecisionSummary | undefined;
+  /** The previous decision, `undefined` if there is none. */
+  previous: DecisionSummary | undefined;
   /**
-   * The same as it is under the placement lock, with the fleet. The lock is kept until the turn ends, so that nothing that is placed, frozen, woken
-   * or evicted crosses another such thing. `dispensable`: workers of other endpoints that may be asked to give way.
+   * Returns the current sample under the placement lock, with machines. The lock is held until the transaction ends, so
+   * that no two placements, standby changes or evictions overlap. `preemptible`: workers of other endpoints that may be
+   * preempted.
    */
-  withFleet(scaler: Scaler, dispensable: readonly string[]): Promise<DecisionSample>;
-  /** Does what was decided. `newId` names a new worker. Answers what changed. */
-  commit(decision: Decision, newId: () => string): Promise<TurnChanges>;
-  /** Keeps the decision, and appends it to the log with its sample: when the turns that are taken together are over. */
+  withFleet(scaler: Scaler, preemptible: readonly string[]): Promise<DecisionSample>;
+  /** Applies the decision. `newId` returns an id for a new worker. Returns the changes. */
+  commit(decision: Decision, newId: () => string): Promise<ReconcileChanges>;
+  /** Stores the decision and logs it with its sample, at the end of the transaction. */
   log(decision: Decision, sample: DecisionSample): void;
-  /** Keeps what each machine says now of a decision that says nothing new, likewise. */
-  note(decision: Decision): void;
+  /** Stores changed refusals by machine of an otherwise unchanged decision, at the end of the transaction. */
+  updateRefusal(decision: Decision): void;
 }
 
-/** What a turn changed. */
-export interface TurnChanges {
+/** Changes that a reconcile made. */
+export interface ReconcileChanges {
   added: string[];
   drained: string[];
   retired: string[];
-  woken: string[];
+  resumed: string[];
   frozen: string[];
   /** Workers of other endpoints. */
   preempted: string[];
@@ -52,45 +56,46 @@ export interface TurnChanges {
   machineIds: string[];
 }
 
-/** What turns of one transaction share. */
-export interface TurnContext {
+/** State shared by the reconciles of one transaction. */
+export interface ReconcileContext {
   sql: Sql;
-  fleet: TurnFleet;
-  written: TurnWrites;
-  /** Of versions that are checked. */
+  fleet: ReconcileFleet;
+  written: ReconcileWrites;
+  /** Crashes of checked versions. */
   checkedCrashes: ReadonlyMap<string, readonly MachineCrashes[]>;
 }
 
-/** Versions that are checked beside those that are scaled. */
+/** Returns the versions that are checked beside the scaled ones. */
 export function checkedVersions(found: readonly EndpointSample[]): EndpointVersion[] {
   return found.flatMap(({ endpoint: { id }, sample: { settings: { rollout, checked } } }) => (rollout && checked ? [{ id, version: rollout.released }] : []));
 }
 
-/** A turn at a locked endpoint. */
-export function turnOf(context: TurnContext, { endpoint, sample, before }: EndpointSample): ScaleTurn {
+/** Returns the operations on a locked endpoint. */
+export function reconcileOf(context: ReconcileContext, { endpoint, sample, previous }: EndpointSample): EndpointReconcile {
   const { sql, fleet, written } = context;
   return {
     sample,
-    before,
-    withFleet: async (scaler, dispensable) => {
+    previous,
+    withFleet: async (scaler, preemptible) => {
       await fleet.open();
-      // What others did to these workers until the lock was had is seen now, and nothing more until it is given back.
+      // Changes that others made to these workers before the lock was acquired are visible now; none follow until it is
+      // released.
       const held = new Map(sample.demand.workers.map(({ id, held: attempts }) => [id, attempts]));
       const rows = fleet.workersOf(endpoint.id).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
       const fresh = { ...sample, demand: { ...sample.demand, workers: sampledWorkers(rows, endpoint) } };
       const { retire, yields, check } = wishedChanges(fresh, scaler);
-      const givesWay = endpoint.gpuCount > 0 && dispensable.length > 0;
-      if (givesWay || fleet.readsAnew(endpoint)) await written.all();
-      // Sent together: whoever waits for the lock waits for each answer.
-      const [contest, giving, machines, quota] = await Promise.all([
-        fleet.contestOf(endpoint),
-        givesWay ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
+      const mayPreempt = endpoint.gpuCount > 0 && preemptible.length > 0;
+      if (mayPreempt || fleet.needsFreshRows(endpoint)) await written.flush();
+      // Sent together: others wait for the lock during every round trip.
+      const [contention, candidates, machines, quota] = await Promise.all([
+        fleet.contentionOf(endpoint),
+        mayPreempt ? readPreemptible(sql, endpoint.accountId, preemptible) : undefined,
         retire.length === 0 ? fleet.machinesFor(endpoint) : machinesWithout(context, endpoint, retire),
         fleet.quotaOf(endpoint.accountId),
       ]);
-      const seen = fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id });
+      const seen = fleetSample(fresh, machines, quota, scaler, { contention, candidates, endpointId: endpoint.id });
       const exchanged = check ? {} : await exchangeFor(context, endpoint, seen, seen.request, { retire, yields });
-      const checkFleet = check && await checkedFleet(context, endpoint, fresh, { retire, yields, quota, contest });
+      const checkFleet = check && await checkedFleet(context, endpoint, fresh, { retire, yields, quota, contention });
       return { ...fresh, fleet: { ...seen, ...exchanged }, ...(checkFleet && { checkFleet }) };
     },
     commit: async (decision, newId) => {
@@ -100,25 +105,25 @@ export function turnOf(context: TurnContext, { endpoint, sample, before }: Endpo
       return changes;
     },
     log: (decision, whole) => written.log(endpoint.id, decision, whole),
-    note: (decision) => written.note(endpoint.id, decision),
+    updateRefusal: (decision) => written.updateRefusal(endpoint.id, decision),
   };
 }
 
-/** Machines and quota for the worker of the released version that starts beside those that serve. */
+/** Returns machines and quota for the worker of the released version that starts beside the others. */
 async function checkedFleet(
-  context: TurnContext, endpoint: EndpointSample['endpoint'], sample: DecisionSample,
-  { retire, yields, quota, contest }: { retire: readonly string[]; yields: string | undefined; quota: QuotaState; contest: GpuContest | undefined },
+  context: ReconcileContext, endpoint: EndpointSample['endpoint'], sample: DecisionSample,
+  { retire, yields, quota, contention }: { retire: readonly string[]; yields: string | undefined; quota: QuotaState; contention: GpuContention | undefined },
 ): Promise<FleetSample> {
   const { fleet, checkedCrashes } = context;
   const { id, rollout } = endpoint;
   const machines = fleet.machinesForChecked({ id, version: rollout!.released }, checkedCrashes.get(id) ?? []);
-  const seen = checkFleetSample(sample, machines, quota, { contest });
+  const seen = checkFleetSample(sample, machines, quota, { contention });
   return { ...seen, ...await exchangeFor(context, endpoint, seen, sample.settings.checked!, { retire, yields }) };
 }
 
-/** Whether the worker that may go would make a place where there is none. */
+/** Returns the worker whose stop would free a slot if there is none. */
 async function exchangeFor(
-  context: TurnContext, endpoint: EndpointSample['endpoint'], seen: FleetSample, request: PlacementRequest,
+  context: ReconcileContext, endpoint: EndpointSample['endpoint'], seen: FleetSample, request: PlacementRequest,
   { retire, yields }: { retire: readonly string[]; yields?: string | undefined },
 ): Promise<Pick<FleetSample, 'yields'>> {
   if (yields === undefined) return {};
@@ -127,20 +132,20 @@ async function exchangeFor(
   return 'refusal' in placeWorker(await machinesWithout(context, endpoint, [...retire, yields]), request) ? {} : { yields };
 }
 
-/** Machines when some of the endpoint's workers are given up. */
+/** Returns machines as if some of the endpoint's workers were retired. */
 async function machinesWithout(
-  { sql, fleet, written }: Pick<TurnContext, 'sql' | 'fleet' | 'written'>, endpoint: EndpointSample['endpoint'], goneIds: readonly string[],
+  { sql, fleet, written }: Pick<ReconcileContext, 'sql' | 'fleet' | 'written'>, endpoint: EndpointSample['endpoint'], goneIds: readonly string[],
 ): Promise<PlacementMachine[]> {
   const { id: endpointId, version, imageName } = endpoint;
-  await written.workers();
+  await written.flushWorkers();
   const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
-  return fleet.crashed(endpoint, await placementView(sql, { endpointId, imageName, imageDigest, goneIds }));
+  return fleet.withCrashesOf(endpoint, await placementView(sql, { endpointId, imageName, imageDigest, goneIds }));
 }
 
 async function commit(
-  { sql, written, machines }: Pick<TurnContext, 'sql' | 'written'> & { machines: ReadonlyMap<string, string> },
+  { sql, written, machines }: Pick<ReconcileContext, 'sql' | 'written'> & { machines: ReadonlyMap<string, string> },
   { id: endpointId, version, rollout }: EndpointSample['endpoint'], { actions, rollout: step }: Decision, newId: () => string,
-): Promise<TurnChanges> {
+): Promise<ReconcileChanges> {
   const idsOf = (what: string): string[] => actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
   const retired = idsOf('RETIRE');
   if (retired.length > 0) {
@@ -148,7 +153,7 @@ async function commit(
       FROM ${lockedInOrder(sql, sql`id = ANY(${retired}) AND ended_at IS NULL`)} AS l WHERE w.id = l.id`;
   }
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
-  const woken = await wakeStandbys(sql, idsOf('WAKE'));
+  const resumed = await resumeStandbys(sql, idsOf('WAKE'));
   const drained = idsOf('DRAIN').map((id) => ({ id, machineId: machines.get(id)! }));
   written.drain(idsOf('DRAIN'));
   const preempted = await preemptWorkers(sql, idsOf('PREEMPT'), endpointId);
@@ -157,6 +162,6 @@ async function commit(
   written.add(added.map(({ id, ...action }) => ({ endpointId, version: action.version ?? version, id, action })));
   if (step && rollout) written.step({ endpointId, version: rollout.released, step });
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
-  const machineIds = [...new Set([...frozen, ...woken, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
-  return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
+  const machineIds = [...new Set([...frozen, ...resumed, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
+  return { added: ids(added), drained: ids(drained), retired, resumed: ids(resumed), frozen: ids(frozen), preempted: ids(preempted), machineIds };
 }

@@ -1,10 +1,10 @@
-/** When endpoints are looked at though nobody tells of them: the instants and numbers of jobs that a sample names, and the timers, on a clock of the test's. */
+/** Evaluations without an event: the instants and numbers of jobs from a sample, and the timers on a test clock. */
 import t from 'tap';
-import { nextLook } from '../../../core/domain/next-look.ts';
+import { nextEvaluation } from '../../../core/domain/next-evaluation.ts';
 import type { DecisionSample } from '../../../core/domain/scale-decision.ts';
 import { wishedChanges } from '../../../core/domain/scale-decision.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
-import { NextLooks } from '../../../core/scaling/next-looks.ts';
+import { EvaluationTimers } from '../../../core/scaling/evaluation-timers.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
 const worker = (given: Partial<WorkerSample> = {}): WorkerSample => ({
@@ -42,25 +42,25 @@ const NEXT: [what: string, sample: DecisionSample, wanted: Partial<typeof NEVER>
   ['REQUEST_COUNT: as many as there may be', sampleOf({ queued: 7, running: 1, workers: [busy()] }, COUNT), {}],
 ];
 
-for (const [what, sample, wanted] of NEXT) t.test(what, async (t) => { t.same(nextLook(sample, false, []), { ...NEVER, ...wanted }); });
+for (const [what, sample, wanted] of NEXT) t.test(what, async (t) => { t.same(nextEvaluation(sample, false, []), { ...NEVER, ...wanted }); });
 
-t.test('one that found no place asks for no more: it waits for room, and for the end of a pause on a machine', async (t) => {
+t.test('an unplaced endpoint only waits for capacity and for the end of a back-off', async (t) => {
   const sample = sampleOf({ queued: 3, oldestWaitMs: 1, running: 1, workers: [busy()] }, COUNT);
-  t.same(nextLook(sample, true, []), NEVER);
+  t.same(nextEvaluation(sample, true, []), NEVER);
   const crashed = { machineId: 'm', failures: 1, workerId: 'w', exitCode: 1 };
-  t.equal(nextLook(sample, true, [{ ...crashed, retryMs: 700 }, { ...crashed, retryMs: 0 }]).dueMs, 700);
+  t.equal(nextEvaluation(sample, true, [{ ...crashed, retryMs: 700 }, { ...crashed, retryMs: 0 }]).dueMs, 700);
 });
 
-t.test('at that instant, or with so many jobs, the scaler wants one more, and not before', async (t) => {
+t.test('the scaler wants one more worker at that instant or number of jobs, and not before', async (t) => {
   const [, waiting] = NEXT[2]!;
   const later = (sample: DecisionSample, ms: number): DecisionSample => ({
     ...sample, demand: { ...sample.demand, oldestWaitMs: sample.demand.oldestWaitMs + ms, workers: sample.demand.workers.map((each) => (
       { ...each, ageMs: each.ageMs + ms })) } });
-  const { dueMs } = nextLook(waiting, false, []);
+  const { dueMs } = nextEvaluation(waiting, false, []);
   t.same([dueMs - 1, dueMs].map((ms) => wishedChanges(later(waiting, ms)).target), [1, 2]);
   for (const queued of [0, 1, 2]) {
     const counted = sampleOf({ queued, running: 1, workers: [busy()] }, COUNT);
-    const { jobs } = nextLook(counted, false, []);
+    const { jobs } = nextEvaluation(counted, false, []);
     t.same([jobs - 1, jobs].map((more) => wishedChanges(sampleOf({ queued: queued + more, running: 1, workers: [busy()] }, COUNT)).target), [1, 2]);
   }
 });
@@ -68,39 +68,39 @@ t.test('at that instant, or with so many jobs, the scaler wants one more, and no
 function looks() {
   const clock = new ManualClock();
   const asked: string[] = [];
-  const next = new NextLooks(clock, (id) => { asked.push(id); });
+  const next = new EvaluationTimers(clock, (id) => { asked.push(id); });
   return { clock, next, take: () => asked.splice(0).join() };
 }
 
-t.test('an instant is kept, moved by the next look, and forgotten with the rest', async (t) => {
+t.test('a timer is kept, moved by the next evaluation, and forgotten with its endpoint', async (t) => {
   const { clock, next, take } = looks();
-  next.see('a', { ...NEVER, dueMs: 1_000 });
-  next.see('b', { ...NEVER, dueMs: 1_000 });
+  next.update('a', { ...NEVER, dueMs: 1_000 });
+  next.update('b', { ...NEVER, dueMs: 1_000 });
   clock.pass(500);
-  next.see('b', { ...NEVER, dueMs: 1_000 });
+  next.update('b', { ...NEVER, dueMs: 1_000 });
   clock.pass(510);
   t.equal(take(), 'a');
-  next.see('b', NEVER);
+  next.update('b', NEVER);
   clock.pass(10_000);
   t.equal(take(), '');
-  next.see('a', { ...NEVER, dueMs: 1 });
+  next.update('a', { ...NEVER, dueMs: 1 });
   next.stop();
   clock.pass(10_000);
   t.equal(take(), '');
 });
 
-t.test('jobs are counted from the begin of a look, those that end too', async (t) => {
+t.test('jobs are counted from the begin of an evaluation, including ended ones', async (t) => {
   const { clock, next, take } = looks();
-  const jobs = (more: number) => { next.changed('a', more); clock.pass(0); };
+  const jobs = (more: number) => { next.jobsChanged('a', more); clock.pass(0); };
   jobs(9);
   t.equal(take(), '', 'of an endpoint that was not looked at');
   next.begin(['a']);
   jobs(2);
-  next.see('a', { ...NEVER, jobs: 2 });
+  next.update('a', { ...NEVER, jobs: 2 });
   clock.pass(0);
   t.equal(take(), 'a', 'they came while it was looked at, and may not have been seen');
   next.begin(['a']);
-  next.see('a', { ...NEVER, jobs: 2 });
+  next.update('a', { ...NEVER, jobs: 2 });
   jobs(1);
   jobs(-1);
   jobs(1);
@@ -113,31 +113,31 @@ t.test('jobs are counted from the begin of a look, those that end too', async (t
   clock.pass(1_000);
   t.equal(take(), '', 'once for each look');
   next.begin(['a']);
-  next.see('a', { ...NEVER, jobs: 1 });
+  next.update('a', { ...NEVER, jobs: 1 });
   next.keepOnly(new Set(['b']));
   jobs(1);
   t.equal(take(), '');
 });
 
-t.test('a job has to wait: so long after the first of them, here or elsewhere', async (t) => {
+t.test('a waiting job sets a timer, here or elsewhere', async (t) => {
   const { clock, next, take } = looks();
   next.begin(['a']);
-  next.see('a', { ...NEVER, waitMs: 1_000 });
-  next.waits('a', true);
+  next.update('a', { ...NEVER, waitMs: 1_000 });
+  next.jobWaits('a', true);
   clock.pass(600);
-  next.see('a', { ...NEVER, waitMs: 1_000 });
-  next.waits('a', false);
+  next.update('a', { ...NEVER, waitMs: 1_000 });
+  next.jobWaits('a', false);
   clock.pass(410);
   t.equal(take(), 'a', 'the second moves nothing');
 });
 
-t.test('jobs of other replicas, of which the number is not told: at most twice a second', async (t) => {
+t.test('jobs of other replicas evaluate at most twice a second', async (t) => {
   const { clock, next, take } = looks();
   let count = 0;
   for (let ms = 0; ms < 5_000; ms += 10) {
     next.begin(['a']);
-    next.see('a', { ...NEVER, jobs: 100 });
-    next.waits('a', true);
+    next.update('a', { ...NEVER, jobs: 100 });
+    next.jobWaits('a', true);
     clock.pass(10);
     if (take() === 'a') count += 1;
   }

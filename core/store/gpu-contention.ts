@@ -1,8 +1,11 @@
-/** Who competes for GPUs: endpoints whose workers found no place, and what each account has. Read under the placement lock. */
-import type { GpuContest, GpuRival } from '../domain/fair-share.ts';
-import type { GpuShare } from '../domain/gpu-share.ts';
-import type { GivingWay, LeavingWorker } from '../domain/giving-way.ts';
-import type { PlacementRequest } from '../domain/placement-filters.ts';
+/**
+ * Reads who competes for GPUs: endpoints with unplaced workers, and the GPUs of each account. Runs under the placement
+ * lock.
+ */
+import type { GpuContention, GpuCompetitor } from '../domain/fair-share.ts';
+import type { GpuShare } from '../domain/gpu-reservation.ts';
+import type { PreemptionCandidates, PreemptibleWorker } from '../domain/preemption.ts';
+import type { PlacementRequest } from '../domain/placement-machine.ts';
 import { workerOverQuota } from '../domain/quota.ts';
 import type { Fragment, Sql } from './database.ts';
 import { asked } from './placement-view.ts';
@@ -10,7 +13,7 @@ import { crashed } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
 import { lockedInOrder } from './worker-order.ts';
 
-/** Endpoints of others that are looked at, those that have waited longest first. */
+/** Maximum number of competing endpoints, longest waiting first. */
 const RIVALS_MAX = 100;
 
 interface ShareRow extends GpuShare {
@@ -20,7 +23,7 @@ interface ShareRow extends GpuShare {
 }
 
 /** An endpoint whose workers are to be placed. */
-export interface GpuAsker {
+export interface GpuRequester {
   id: string;
   accountId: string;
   gpuCount: number;
@@ -28,15 +31,15 @@ export interface GpuAsker {
 
 type RivalRow = PlacementRequest & { accountId: string; waiting: number; sinceMs: number; ownSinceMs: number; paused: string[] };
 
-/** Whether anybody's workers wait for GPUs. */
+/** Returns whether any workers wait for GPUs. */
 export async function areGpusShort(sql: Sql): Promise<boolean> {
   const rows = await sql`
     SELECT FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0 LIMIT 1`;
   return rows.length > 0;
 }
 
-/** Undefined: nobody else waits for GPUs. */
-export async function readGpuContest(sql: Sql, asker: GpuAsker): Promise<GpuContest | undefined> {
+/** Returns the competitors of an endpoint, `undefined` if nobody else waits for GPUs. */
+export async function readGpuContention(sql: Sql, asker: GpuRequester): Promise<GpuContention | undefined> {
   const { accountId } = asker;
   const rows = await readRivals(sql, asker);
   if (rows.length === 0) return undefined;
@@ -52,13 +55,13 @@ export async function readGpuContest(sql: Sql, asker: GpuAsker): Promise<GpuCont
     { accountId: theirs, request, waiting: count, sinceMs, ...(paused.length > 0 && { paused }) }));
   return {
     own: only(own), others: [...shares.values()].filter((share) => share !== own).map(only),
-    rivals: all.filter((rival) => rival.accountId !== accountId).map(({ sinceMs: _, ...rival }): GpuRival => rival),
+    rivals: all.filter((rival) => rival.accountId !== accountId).map(({ sinceMs: _, ...rival }): GpuCompetitor => rival),
     large: { ownSinceMs: waiting[0]!.ownSinceMs, waiters: all.filter(({ request }) => request.gpuCount > asker.gpuCount) },
   };
 }
 
-/** Endpoints of other accounts, and of all those whose workers need more GPUs. */
-async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuAsker): Promise<RivalRow[]> {
+/** Returns endpoints of other accounts, and all endpoints whose workers need more GPUs. */
+async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuRequester): Promise<RivalRow[]> {
   const sinceMs = (endpointId: Fragment, createdAt: Fragment) => sql`(extract(epoch FROM now() - coalesce(
     (SELECT max(created_at) FROM worker WHERE endpoint_id = ${endpointId}), ${createdAt})) * 1000)::bigint`;
   return sql<RivalRow[]>`
@@ -71,20 +74,23 @@ async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuAsker): Prom
     ORDER BY d.decided_at, e.id LIMIT ${RIVALS_MAX}`;
 }
 
-/** Which of these workers still run, and which go already; with what each account concerned has. Undefined: none does. */
-export async function readGivingWay(sql: Sql, accountId: string, workerIds: readonly string[]): Promise<GivingWay | undefined> {
-  const workers = await sql<LeavingWorker[]>`
-    SELECT w.id, e.account_id AS "accountId", w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids", w.desired = 'DRAIN' AS going
+/**
+ * Returns which of these workers still run and which already drain, with the share of each account concerned. Returns
+ * `undefined` if none runs.
+ */
+export async function readPreemptible(sql: Sql, accountId: string, workerIds: readonly string[]): Promise<PreemptionCandidates | undefined> {
+  const workers = await sql<PreemptibleWorker[]>`
+    SELECT w.id, e.account_id AS "accountId", w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids", w.desired = 'DRAIN' AS draining
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
     WHERE w.ended_at IS NULL AND w.machine_id <> '' AND w.gpu_uuids <> '{}' AND w.state <> 'UNHEALTHY'
       AND (w.desired = 'DRAIN' OR (w.desired = 'RUN' AND w.id = ANY(${[...workerIds]}))) ORDER BY w.id`;
-  if (!workers.some(({ going }) => !going)) return undefined;
+  if (!workers.some(({ draining }) => !draining)) return undefined;
   const shares = await readShares(sql, [...new Set([accountId, ...workers.map((worker) => worker.accountId)])]);
   const own = shares.get(accountId);
   return own && { own, others: [...shares.values()].filter((share) => share !== own), workers };
 }
 
-/** GPUs of frozen workers and of those that crashed count for nobody: they go to whoever needs them. */
+/** Returns the GPUs of accounts. GPUs of standby and crashed workers do not count, as anybody may take them. */
 async function readShares(sql: Sql, accountIds: readonly string[]): Promise<Map<string, ShareRow>> {
   const rows = await sql<ShareRow[]>`
     SELECT a.id AS "accountId", a.gpu_weight AS weight, a.worker_quota AS "workerQuota", a.gpu_quota AS "gpuQuota", w.workers,
@@ -97,7 +103,10 @@ async function readShares(sql: Sql, accountIds: readonly string[]): Promise<Map<
   return new Map(rows.map((row) => [row.accountId, row]));
 }
 
-/** Makes workers go for an endpoint that needs what they have, after what they hold. Answers those that were to stay. */
+/**
+ * Drains workers for an endpoint that needs their GPUs; they finish their jobs first. Returns the workers that were not
+ * draining yet.
+ */
 export async function preemptWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo: string): Promise<{ id: string; machineId: string }[]> {
   if (workerIds.length === 0) return [];
   const going = lockedInOrder(sql, sql`id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')`);

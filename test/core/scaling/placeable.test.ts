@@ -1,7 +1,7 @@
-/** Something came free: of all that found no place before, as many have a turn as there is room for. */
+/** Freed capacity: as many unplaced endpoints are reconciled as can be placed. */
 import t from 'tap';
-import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
-import { placedTogether } from '../../../core/scaling/scale-endpoint.ts';
+import type { PlacementMachine } from '../../../core/domain/placement-machine.ts';
+import { placeableTogether } from '../../../core/scaling/reconcile.ts';
 import type { EndpointSample } from '../../../core/store/scale-samples.ts';
 
 const machine = (id: string, used: readonly boolean[]): PlacementMachine => ({
@@ -15,19 +15,19 @@ const refused = (id: string, gpuIds = ['NVIDIA L4']): EndpointSample => {
     gpuCount: 1, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [],
   } as const;
   return {
-    endpoint: { ...settings, id, accountId: 'a', type: 'QB' }, before: undefined,
+    endpoint: { ...settings, id, accountId: 'a', type: 'QB' }, previous: undefined,
     sample: { demand: { queued: 0, oldestWaitMs: 0, running: 0, workers: [] }, settings }, released: 0, rollout: undefined,
   };
 };
 const idsOf = (all: readonly EndpointSample[]): string[] => all.map(({ endpoint }) => endpoint.id);
 const machines = [machine('m', [true, false]), machine('n', [false, true])];
 
-t.test('the first in order, and whom it would not suit keeps nobody waiting', async (t) => {
+t.test('the first in order; one that does not fit delays nobody', async (t) => {
   const all = [refused('first'), refused('other', ['NVIDIA A40']), refused('second'), refused('third')];
-  t.same(idsOf(placedTogether(all, machines, new Map())), ['first', 'second']);
+  t.same(idsOf(placeableTogether(all, machines, new Map())), ['first', 'second']);
 });
 
-t.test('not where a pause after a crash of its own goes on', async (t) => {
+t.test('not on a machine during its back-off', async (t) => {
   const crashes = new Map([['first', ['m', 'n'].map((machineId) => ({ machineId, failures: 1, retryMs: 500, workerId: 'w', exitCode: 1 }))]]);
-  t.same(idsOf(placedTogether([refused('first'), refused('second'), refused('third')], machines, crashes)), ['second', 'third']);
+  t.same(idsOf(placeableTogether([refused('first'), refused('second'), refused('third')], machines, crashes)), ['second', 'third']);
 });

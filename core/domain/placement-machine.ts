@@ -1,0 +1,83 @@
+/** Machines and requests as placement sees them. Logged with decisions: member names are persisted. */
+import type { CrashesHere } from './machine-crashes.ts';
+import type { PlacementStandby } from './standby-eviction.ts';
+
+/** How a container engine passes GPUs to containers. VIRTUAL if there is nothing to pass. */
+export type GpuHandover = 'NONE' | 'CDI' | 'DEVICE_REQUEST' | 'VIRTUAL';
+
+/** A GPU of a machine. */
+export interface PlacementGpu {
+  uuid: string;
+  name: string;
+  migProfile: string;
+  /** A worker or pod has it. */
+  used: boolean;
+  /** Only a standby worker has it, which is evicted when the GPU is assigned. */
+  standby: boolean;
+  /** Why nothing may run on it. Empty if it is healthy. */
+  unhealthy: string;
+  /**
+   * Memory in GB, if it is much less than its type has: the GPU then does not count as this type. Absent if the memory
+   * is as expected.
+   */
+  shortGb?: number;
+}
+
+/** A machine as placement sees it. */
+export interface PlacementMachine {
+  id: string;
+  name: string;
+  /** Its agent has a session and renews its lease. */
+  connected: boolean;
+  /** Its agent was last seen more than GONE_AFTER_MINUTES ago: the machine counts as removed. */
+  gone: boolean;
+  /** Its operator accepts no new work on it. */
+  cordoned: boolean;
+  gpus: readonly PlacementGpu[];
+  locations: readonly string[];
+  /** Total and used slots for workers without a GPU. */
+  cpuSlots: number;
+  cpuSlotsUsed: number;
+  /**
+   * CPUs and memory in GB, in total and as used by workers and pods with a size. A total of 0 is unknown and never
+   * short.
+   */
+  vcpus: number;
+  vcpusUsed: number;
+  memoryGb: number;
+  memoryGbUsed: number;
+  cudaVersion: string;
+  /** Number of workers of the same endpoint on it. */
+  siblings: number;
+  /** Standby workers on it, and their maximum number. They are not part of the other counts. */
+  standbys: readonly PlacementStandby[];
+  standbyMax: number;
+  /** Its operator allows host commands. */
+  runsCommands: boolean;
+  /** Its container engine, `undefined` if there is none. */
+  engine: { gpuHandover: GpuHandover } | undefined;
+  /** Why it has no container engine, for people. Empty if it has one. */
+  noEngineReason: string;
+  /** It has the requested image. */
+  hasImage: boolean;
+  /** Its image disk is nearly full. Absent if there is space, or if that is unknown. */
+  lacksRoom?: true;
+  /** Endpoints for which workers here are preempted, one entry per worker. Absent if there are none. */
+  preemptedFor?: readonly string[];
+  /** Crashes of workers of the same endpoint on it. Absent if there are none. */
+  crashes?: CrashesHere;
+}
+
+/** Requirements of a worker or pod. */
+export interface PlacementRequest {
+  /** The image to run. Empty for a host command. */
+  imageName: string;
+  gpuIds: readonly string[];
+  gpuCount: number;
+  /** Sizes without a GPU, in order of preference. Empty for any. */
+  instanceIds: readonly string[];
+  locations: readonly string[];
+  allowedCudaVersions: readonly string[];
+  /** Data centers of its network volumes; it must run in one of them. Empty without volumes. */
+  dataCenterIds: readonly string[];
+}

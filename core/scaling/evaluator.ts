@@ -1,0 +1,91 @@
+/** Evaluates endpoints: samples them without a lock, and returns those for which a reconcile would change something. */
+import { withKnownIdleness } from '../domain/known-idleness.ts';
+import { nextEvaluation } from '../domain/next-evaluation.ts';
+import { preemptibleWorkers } from '../domain/preemption.ts';
+import type { Scaler } from '../domain/scaler.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Duty } from '../runtime/loop.ts';
+import type { Stores } from '../store/storage.ts';
+import { EvaluationTimers } from './evaluation-timers.ts';
+import { PreemptibleWorkers } from './preemptible-workers.ts';
+import { isStillUnplaceable, isUpToDate, knownIdleMs, placeableTogether } from './reconcile.ts';
+import type { QueuedReconcile, WorkQueue } from './work-queue.ts';
+
+/** Dependencies of the evaluator. */
+export interface EvaluatorOptions {
+  store: Stores['scales'];
+  scaler: Scaler;
+  /** The singleton task of the resync. */
+  duty: Duty;
+  queue: Pick<WorkQueue, 'isQueued' | 'running'>;
+  /** Returns for how many milliseconds facades and edges have been able to report requests. Default: for ever. */
+  steadyMs?(): number;
+  /** Called when an endpoint must be evaluated again although no event happens. */
+  onDue(endpointId: string): void;
+  /** Called for each evaluated endpoint that has workers, ready or starting. */
+  onStarting(endpointId: string): void;
+  clock: Clock;
+}
+
+export class Evaluator {
+  readonly #options: EvaluatorOptions;
+  /** Timers of the next evaluations. */
+  readonly timers: EvaluationTimers;
+  /** Workers that may be preempted. Empty at replicas without the singleton task, which do not see all endpoints. */
+  readonly preemptible = new PreemptibleWorkers();
+
+  constructor(options: EvaluatorOptions) {
+    this.#options = options;
+    this.timers = new EvaluationTimers(options.clock, options.onDue);
+  }
+
+  stop(): void {
+    this.timers.stop();
+  }
+
+  /** Returns for how long workers without a report are known to be idle, in milliseconds. */
+  knownIdleMs(): number {
+    return knownIdleMs(this.#options.steadyMs?.() ?? Infinity);
+  }
+
+  /** Forgets all endpoints but these. */
+  keepOnly(endpointIds: ReadonlySet<string>): void {
+    this.preemptible.keepOnly(endpointIds);
+    this.timers.keepOnly(endpointIds);
+  }
+
+  /**
+   * Returns the endpoints that need a reconcile. Endpoints with a queued or running reconcile are left out. `unplaced`:
+   * endpoints that only wait for free capacity. Of these, no more are returned than can be placed now.
+   */
+  async evaluate(endpointIds: readonly string[], unplaced: readonly string[] = []): Promise<QueuedReconcile[]> {
+    const { store, scaler, clock, duty, queue } = this.#options;
+    const ids = endpointIds.filter((id) => !queue.running(id) && !queue.isQueued(id));
+    if (duty.mine) this.timers.begin(ids);
+    const knownMs = this.knownIdleMs();
+    const samples = (await store.sample(ids)).map((one) => ({ ...one, sample: withKnownIdleness(one.sample, knownMs) }));
+    const now = clock.monotonicMs();
+    for (const { endpoint, sample } of samples) {
+      if (sample.demand.workers.some(({ desired }) => desired === 'RUN')) this.#options.onStarting(endpoint.id);
+      const preemptible = duty.mine ? preemptibleWorkers(sample.demand, sample.settings) : [];
+      this.preemptible.update(endpoint.id, preemptible.map(({ id }) => id));
+    }
+    const outdated = samples.filter(({ sample, previous }) => !isUpToDate(sample, previous, scaler));
+    const throttled = outdated.filter(({ previous }) => previous && previous.throttled > 0).map(({ endpoint }) => endpoint);
+    const [machines, crashes] = await Promise.all([
+      throttled.length > 0 ? store.machineView() : undefined, store.crashes(throttled),
+    ]);
+    for (const { endpoint, sample, previous } of samples) {
+      const isThrottled = (previous?.throttled ?? 0) > 0;
+      this.timers.update(endpoint.id, nextEvaluation(sample, isThrottled, crashes.get(endpoint.id) ?? []));
+    }
+    const mayPreempt = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => (
+      gpuCount > 0 && this.preemptible.mayPreemptNow(id, now));
+    const due = outdated.filter((one) => (
+      !isStillUnplaceable(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || mayPreempt(one.endpoint)));
+    if (unplaced.length === 0 || !machines) return due;
+    const byId = new Map(due.map((one) => [one.endpoint.id, one]));
+    const placeable = placeableTogether(unplaced.flatMap((id) => byId.get(id) ?? []), machines, crashes);
+    return [...due.filter(({ endpoint }) => !unplaced.includes(endpoint.id)), ...placeable];
+  }
+}

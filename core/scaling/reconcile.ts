@@ -1,0 +1,116 @@
+/**
+ * Reconciles endpoints: sample, decide and commit, in one transaction. A decision is a value
+ * (core/domain/scale-decision.ts); nothing is written before it is made.
+ */
+import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
+import { preemptedFor, withPreemptions } from '../domain/preemption.ts';
+import { runsSomewhere, withCrashes } from '../domain/machine-crashes.ts';
+import type { MachineCrashes } from '../domain/machine-crashes.ts';
+import { occupied, placeWorker } from '../domain/placement.ts';
+import type { PlacementMachine } from '../domain/placement-machine.ts';
+import { withKnownIdleness } from '../domain/known-idleness.ts';
+import { decide, isNewDecision, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
+import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import type { RolloutStep } from '../domain/rollout.ts';
+import type { ScaleLimit } from '../domain/scale-target.ts';
+import type { Scaler } from '../domain/scaler.ts';
+import type { Random } from '../runtime/clock.ts';
+import type { EndpointSample } from '../store/scale-samples.ts';
+import type { ReconcileChanges } from '../store/endpoint-reconcile.ts';
+import type { Stores } from '../store/storage.ts';
+import type { TransactionMonitor } from '../store/transaction-monitor.ts';
+
+/** Result of reconciling one endpoint. */
+export interface ReconcileResult extends ReconcileChanges {
+  throttled: number;
+  /** Binding limits, each with the number of workers that it cuts. */
+  limits: readonly ScaleLimit[];
+  reason: string;
+  /** Next step of its rollout. Absent if there is none. */
+  rollout?: RolloutStep & { version: number };
+}
+
+/** An endpoint to reconcile, and workers of other endpoints that may be preempted for it. */
+export interface ReconcileRequest {
+  endpointId: string;
+  preemptible: readonly string[];
+}
+
+/**
+ * Returns for how long a worker without a report is known to be idle, in milliseconds. 0 until all facades and edges
+ * had time to report. `steadyMs`: for how long they have been able to.
+ */
+export function knownIdleMs(steadyMs: number): number {
+  return Math.max(steadyMs - LINK_TIMERS.reportsSettleMs, 0);
+}
+
+/**
+ * Reconciles endpoints together. Returns the result of each; endpoints that another replica has locked or that are
+ * deleted are left out. `undefined` if the transaction lost a race for a GPU. `knownMs`: for how long workers without a
+ * report are known to be idle.
+ */
+export async function reconcileEndpoints(
+  store: Stores['scales'], requests: readonly ReconcileRequest[], scaler: Scaler, random: Random, monitor?: TransactionMonitor, knownMs = Infinity,
+): Promise<Map<string, ReconcileResult> | undefined> {
+  const results = new Map<string, ReconcileResult>();
+  const preemptible = new Map(requests.map((one) => [one.endpointId, one.preemptible]));
+  const committed = await store.reconcile(requests.map(({ endpointId }) => endpointId), async (endpointId, locked) => {
+    const seen = withKnownIdleness(locked.sample, knownMs);
+    const sample = needsFleet(seen, scaler) ? withKnownIdleness(await locked.withFleet(scaler, preemptible.get(endpointId) ?? []), knownMs) : seen;
+    const decision = decide(sample, scaler);
+    const changes = await locked.commit(decision, () => random.id(14));
+    if (isNewDecision(decision, locked.previous)) locked.log(decision, sample);
+    else if (decision.refusalByMachine !== locked.previous?.refusalByMachine) locked.updateRefusal(decision);
+    const { throttled, limits, reason, refusalByMachine } = decision;
+    const { rollout: step } = decision;
+    const rollout = step && { ...step, version: sample.settings.rollout!.released };
+    results.set(endpointId, {
+      ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}`, ...(rollout && { rollout }),
+    });
+  }, monitor);
+  return committed ? results : undefined;
+}
+
+/**
+ * Returns whether a reconcile over this sample would change nothing. `false` if that depends on machines, which only a
+ * reconcile reads.
+ */
+export function isUpToDate(sample: DecisionSample, previous: DecisionSummary | undefined, scaler: Scaler): boolean {
+  if (needsFleet(sample, scaler)) return false;
+  const decision: Decision = decide(sample, scaler);
+  return !isNewDecision(decision, previous);
+}
+
+/**
+ * Returns whether the unplaced workers of an endpoint would be refused again with the same text, and nothing else is to
+ * do. `machines`: all machines as they are now.
+ */
+export function isStillUnplaceable(
+  { endpoint, sample, previous }: EndpointSample, machines: readonly PlacementMachine[] | undefined, crashes: readonly MachineCrashes[], scaler: Scaler,
+): boolean {
+  if (!previous || !machines || previous.throttled === 0) return false;
+  const { add, resume, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
+  if (add.length !== previous.throttled || resume.length + freeze.length + drain.length + retire.length > 0) return false;
+  if (target !== previous.target || !sameCause(reason, previous.reason)) return false;
+  const own = withCrashes(machines, crashes, runsSomewhere(sample.demand.workers, sample.settings.version));
+  const placement = placeWorker(own, sample.settings);
+  return 'refusal' in placement && withPreemptions(placement.refusal, preemptedFor(machines, endpoint.id)) === previous.refusal;
+}
+
+/**
+ * Returns those unplaced endpoints, in order, that can be placed now beside each other. If one GPU becomes free, only
+ * one endpoint is reconciled instead of all. The next resync finds what this misses: other slots, and the order by fair
+ * shares.
+ */
+export function placeableTogether(
+  unplaced: readonly EndpointSample[], machines: readonly PlacementMachine[], crashes: ReadonlyMap<string, readonly MachineCrashes[]>,
+): EndpointSample[] {
+  const left = new Map(machines.map((machine) => [machine.id, machine]));
+  return unplaced.filter(({ endpoint, sample }) => {
+    const own = withCrashes([...left.values()], crashes.get(endpoint.id) ?? [], runsSomewhere(sample.demand.workers, sample.settings.version));
+    const slot = placeWorker(own, sample.settings);
+    if ('refusal' in slot) return false;
+    left.set(slot.machineId, occupied(left.get(slot.machineId)!, slot));
+    return true;
+  });
+}

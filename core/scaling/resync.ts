@@ -1,0 +1,108 @@
+/**
+ * Periodic resync: once a second one replica evaluates all endpoints that have workers, demand or unplaced workers. It
+ * finds what no event reported. Idle endpoints without workers cost nothing. It runs beside the trigger, so a long resync
+ * delays no first job. It waits for the reconciles that it queues, and for no others.
+ */
+import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
+import type { CoreEvents } from '../events/core-events.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
+import { BaseService } from '../runtime/service.ts';
+import type { Stores } from '../store/storage.ts';
+import type { Evaluator } from './evaluator.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** Pause between two passes, in milliseconds (docs/reference/management.md#scaling). */
+const PERIOD_MS = 1_000;
+/** Pause between two scans of all queues, as a multiple of their duration. Queued jobs also trigger an evaluation. */
+const QUEUES_PAUSE_FACTOR = 50;
+/** Maximum number of endpoints per evaluation. */
+const BATCH_MAX = 200;
+/**
+ * Time without a database error after which workers of machines with expired leases are ended, in milliseconds. After an
+ * outage all leases have expired, although every agent is alive and about to renew its lease.
+ */
+const LOST_AFTER_HEALTHY_MS = 3 * HEARTBEAT_PERIOD_MS;
+const NO_IDS: ReadonlySet<string> = new Set();
+
+/** Dependencies of the resync. */
+export interface ResyncOptions {
+  store: Stores['scales'];
+  events: CoreEvents;
+  duty: Duty;
+  evaluator: Evaluator;
+  queue: WorkQueue;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class ResyncLoop extends BaseService {
+  readonly name = 'scaling resync';
+  readonly #options: ResyncOptions;
+  readonly #loop: Loop;
+  #queuesPausedUntilMs = -Infinity;
+  #healthySinceMs: number | undefined;
+  #off: () => void = () => undefined;
+
+  constructor(options: ResyncOptions) {
+    super();
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, pass: () => this.#pass(), periodMs: PERIOD_MS, clock, random, logger });
+  }
+
+  protected override async onStart(): Promise<void> {
+    this.#off = this.#options.duty.onTaken(() => this.#onTaken());
+    await this.#loop.start();
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#off();
+    await this.#loop.stop();
+  }
+
+  /** Runs a pass now: the previous owner may have left something undone. */
+  #onTaken(): void {
+    this.#healthySinceMs = undefined;
+    this.#loop.wake();
+  }
+
+  async #pass(): Promise<void> {
+    try {
+      await this.#resync();
+    } catch (error) {
+      this.#healthySinceMs = undefined;
+      throw error;
+    }
+  }
+
+  async #resync(): Promise<void> {
+    const { store, clock, duty, evaluator, queue } = this.#options;
+    const startMs = clock.monotonicMs();
+    this.#healthySinceMs ??= startMs;
+    if (!duty.mine) return evaluator.keepOnly(NO_IDS);
+    const queues = startMs >= this.#queuesPausedUntilMs;
+    const { endpointIds, lost } = await store.endpointsToResync({ queues });
+    if (queues) {
+      const now = clock.monotonicMs();
+      this.#queuesPausedUntilMs = now + (now - startMs) * QUEUES_PAUSE_FACTOR;
+    }
+    const ids = new Set(endpointIds);
+    if (lost && startMs - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
+    evaluator.keepOnly(ids);
+    const all = [...ids];
+    for (let from = 0; from < all.length; from += BATCH_MAX) {
+      await queue.add(await evaluator.evaluate(all.slice(from, from + BATCH_MAX)));
+    }
+  }
+
+  /** Ends workers of lost machines, and adds their endpoints to `ids`. */
+  async #endLost(ids: Set<string>): Promise<void> {
+    const lost = await this.#options.store.endLost();
+    for (const id of lost) ids.add(id);
+    this.#options.events.emit('rotation', lost);
+  }
+}
