@@ -35,14 +35,14 @@ export interface Place {
   readonly held: Map<string, HeldAttempt>;
   /** Slots that are out for a claim. They outlive a session, so that its successor does not count them as free. */
   reserved: number;
-  /** Stands in its endpoint's ring. */
-  listed: boolean;
+  /** Its number among all workers of this pool: of two that have the same to do the lower one is given a job first. */
+  readonly rank: number;
 }
 
 /** One that was just attached. */
-export function emptyPlace(slot: Slot, sink: AssignmentSink): Place {
-  const flags = { open: false, awake: true, takesAhead: false, keepsAhead: false, retired: false, listed: false };
-  return { slot, sink, capacity: 0, held: new Map(), reserved: 0, stock: 0, last: undefined, ...flags };
+export function emptyPlace(slot: Slot, sink: AssignmentSink, rank: number): Place {
+  const flags = { open: false, awake: true, takesAhead: false, keepsAhead: false, retired: false };
+  return { slot, sink, rank, capacity: 0, held: new Map(), reserved: 0, stock: 0, last: undefined, ...flags };
 }
 
 /** How many attempts it can be given. */

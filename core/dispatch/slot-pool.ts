@@ -1,10 +1,11 @@
 /**
  * Room on the workers whose sessions this replica holds, by core's own count: capacity as the agent reports it, less the attempts that were
- * given to the worker and have not ended, less slots that are out for a claim. Taking and giving cost the same however many workers there
- * are. Kept in memory only: it is rebuilt from what agents say in their hellos.
+ * given to the worker and have not ended, less slots that are out for a claim. Taking and giving cost nearly the same however many workers
+ * there are. Kept in memory only: it is rebuilt from what agents say in their hellos.
  */
 import type { MachineAttempt } from '../domain/job.ts';
 import type { ClaimedJob, GivenJob, Slot, SlotSource } from '../jobs/slots.ts';
+import { OpenPlaces } from './open-places.ts';
 import { emptyPlace, freeOf, stockOf } from './place.ts';
 import type { AssignmentSink, HeldAttempt, Place } from './place.ts';
 
@@ -18,12 +19,6 @@ export interface SlotPoolListener {
   onOrphans(jobs: readonly ClaimedJob[]): void;
 }
 
-/** Places of one endpoint that may have room, taken from in turn so that work spreads over the workers. */
-interface Ring {
-  places: Place[];
-  next: number;
-}
-
 /** Names an attempt in memory. With its machine: what the agent of another one says about it must never be mistaken for its own word. */
 export function attemptId(key: MachineAttempt): string {
   return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
@@ -31,7 +26,9 @@ export function attemptId(key: MachineAttempt): string {
 
 export class SlotPool implements SlotSource {
   readonly #places = new Map<string, Place>();
-  readonly #rings = new Map<string, Ring>();
+  /** Of each endpoint the places that have room; absent: none has. */
+  readonly #open = new Map<string, OpenPlaces>();
+  #ranks = 0;
   readonly #holders = new Map<string, Place>();
   readonly #workersOf = new Map<string, number>();
   /** Places of each endpoint whose stock runs low. */
@@ -45,7 +42,7 @@ export class SlotPool implements SlotSource {
   /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#places.get(slot.workerId);
-    const place = before ?? emptyPlace(slot, sink);
+    const place = before ?? emptyPlace(slot, sink, this.#ranks += 1);
     this.#places.set(slot.workerId, place);
     if (!before) this.#count(slot.endpointId, 1);
     for (const id of place.held.keys()) this.#holders.delete(id);
@@ -53,6 +50,7 @@ export class SlotPool implements SlotSource {
     place.sink = sink;
     place.retired = false;
     for (const attempt of held) this.#hold(place, attempt);
+    this.#list(place);
   }
 
   /** Changes what a worker can take, and whether it is to run (default). */
@@ -81,6 +79,7 @@ export class SlotPool implements SlotSource {
     this.#low.get(place.slot.endpointId)?.delete(place);
     for (const id of place.held.keys()) this.#holders.delete(id);
     place.held.clear();
+    this.#list(place);
     this.#forgetWhenUnused(place);
   }
 
@@ -90,6 +89,7 @@ export class SlotPool implements SlotSource {
     if (!place || place.sink !== sink) return;
     place.retired = true;
     place.open = false;
+    this.#list(place);
     if (place.held.size === 0) this.detach(workerId, sink);
   }
 
@@ -105,32 +105,26 @@ export class SlotPool implements SlotSource {
   }
 
   take(endpointId: string, count: number): Slot[] {
-    const ring = this.#rings.get(endpointId);
     const slots: Slot[] = [];
-    if (!ring) return slots;
-    while (slots.length < count && ring.places.length > 0) {
-      if (ring.next >= ring.places.length) ring.next = 0;
-      const place = ring.places[ring.next]!;
-      if (freeOf(place) <= 0) {
-        this.#unlist(ring, place);
-        continue;
-      }
+    while (slots.length < count) {
+      const place = this.#open.get(endpointId)?.first();
+      if (!place) break;
       place.reserved += 1;
       slots.push(place.slot);
-      ring.next += 1;
+      this.#list(place);
     }
-    if (ring.places.length === 0) this.#rings.delete(endpointId);
     return slots;
   }
 
-  /** Any of the endpoint's workers may have room. */
+  /** Any of the endpoint's workers has room. */
   hasRoom(endpointId: string): boolean {
-    return this.#rings.has(endpointId);
+    return this.#open.has(endpointId);
   }
 
   /** Another of the endpoint's workers has room. */
   hasRoomBeside(endpointId: string, workerId: string): boolean {
-    return this.#rings.get(endpointId)?.places.some((place) => place.slot.workerId !== workerId && freeOf(place) > 0) ?? false;
+    const open = this.#open.get(endpointId);
+    return open !== undefined && (open.size > 1 || [...open].some((place) => place.slot.workerId !== workerId));
   }
 
   /** The jobs that the workers whose stock runs low were given last; empty: none does. */
@@ -161,6 +155,7 @@ export class SlotPool implements SlotSource {
         entry.left -= 1;
         if (entry.left < 0) continue;
         entry.place.reserved += 1;
+        this.#list(entry.place);
         slots.push(entry.place.slot);
       }
     }
@@ -189,6 +184,7 @@ export class SlotPool implements SlotSource {
         continue;
       }
       this.#hold(place, job);
+      this.#list(place);
       place.last = { jobId: job.jobId, inputSize: job.inputSize };
       if (job.ahead) place.stock += 1;
       const batch = bySink.get(place.sink);
@@ -219,9 +215,9 @@ export class SlotPool implements SlotSource {
     return (this.#workersOf.get(endpointId) ?? 0) > 0;
   }
 
-  /** Endpoints with room, possibly also some without. */
+  /** Endpoints with room. */
   endpointsWithRoom(): string[] {
-    return [...this.#rings.keys()];
+    return [...this.#open.keys()];
   }
 
   #hold(place: Place, { endpointId, jobId, attempt }: MachineAttempt): void {
@@ -232,21 +228,26 @@ export class SlotPool implements SlotSource {
   }
 
   #offer(place: Place): void {
+    this.#list(place);
     if (freeOf(place) <= 0) {
       if (place.open && place.keepsAhead && stockOf(place) < place.stock / 2) this.#runsLow(place);
       return;
     }
-    this.#list(place);
     this.#listener.onRoom(place.slot.endpointId);
   }
 
+  /** Takes note of what a place has and can be given now: after every change of either. */
   #list(place: Place): void {
-    if (place.listed || freeOf(place) <= 0) return;
     const { endpointId } = place.slot;
-    const ring = this.#rings.get(endpointId) ?? { places: [], next: 0 };
-    this.#rings.set(endpointId, ring);
-    ring.places.push(place);
-    place.listed = true;
+    const open = this.#open.get(endpointId);
+    if (freeOf(place) > 0) {
+      const listed = open ?? new OpenPlaces();
+      if (!open) this.#open.set(endpointId, listed);
+      listed.put(place);
+      return;
+    }
+    open?.remove(place);
+    if (open?.size === 0) this.#open.delete(endpointId);
   }
 
   #runsLow(place: Place): void {
@@ -256,12 +257,6 @@ export class SlotPool implements SlotSource {
     if (others) others.add(place);
     else this.#low.set(endpointId, new Set([place]));
     this.#listener.onRoom(endpointId);
-  }
-
-  #unlist(ring: Ring, place: Place): void {
-    place.listed = false;
-    const last = ring.places.pop()!;
-    if (last !== place) ring.places[ring.next] = last;
   }
 
   #forgetWhenUnused(place: Place): void {

@@ -33,6 +33,66 @@ t.test('spreads over workers and never exceeds capacity', async (t) => {
   t.same(pool.take('other', 1), []);
 });
 
+t.test('with little to do the same workers have all of it, so that the others get idle', async (t) => {
+  const { pool, sink } = setup();
+  const session = sink();
+  for (const id of ['a', 'b', 'c']) {
+    pool.attach(slot(id), session, []);
+    pool.update(id, { capacity: 1, open: true });
+  }
+  const begin = (number: number): string => {
+    const [taken] = pool.take('e', 1);
+    pool.assign([job(String(number), taken!.workerId)]);
+    return taken!.workerId;
+  };
+  const end = (number: number): boolean => pool.release({ endpointId: 'e', jobId: String(number), attempt: 1, machineId: 'm' });
+  for (let number = 0; number < 20; number += 1) {
+    t.equal(begin(number), 'a', 'one at a time');
+    // A worker asks again and again while it has nothing to do.
+    for (const id of ['c', 'b']) {
+      pool.update(id, { capacity: 1, open: false });
+      pool.update(id, { capacity: 1, open: true });
+    }
+    end(number);
+  }
+  const used = new Set<string>();
+  begin(100);
+  for (let number = 101; number < 120; number += 1) {
+    used.add(begin(number));
+    end(number - 1);
+  }
+  t.same([...used].sort(), ['a', 'b'], 'two at a time');
+});
+
+t.test('a worker that can have several is given one more only when no other has fewer', async (t) => {
+  const { pool, sink } = setup();
+  const session = sink();
+  for (const [id, capacity] of [['a', 3], ['b', 2], ['c', 1]] as const) {
+    pool.attach(slot(id), session, []);
+    pool.update(id, { capacity, open: true });
+  }
+  const next = (): string => pool.take('e', 1).map(({ workerId }) => workerId).join();
+  t.same([next(), next(), next(), next(), next(), next(), next()], ['a', 'b', 'c', 'a', 'b', 'a', '']);
+  pool.give([slot('b')]);
+  t.same([next(), next()], ['b', '']);
+});
+
+t.test('workers that come and go beside one that stays leave nothing behind', async (t) => {
+  const { pool, sink } = setup();
+  const session = sink();
+  pool.attach(slot('stays'), session, []);
+  pool.update('stays', { capacity: 1, open: true });
+  for (let number = 0; number < 5_000; number += 1) {
+    pool.attach(slot(`w${number}`), session, []);
+    pool.update(`w${number}`, { capacity: 2, open: true });
+    t.ok(pool.hasRoomBeside('e', 'stays'));
+    pool.detach(`w${number}`, session);
+  }
+  t.notOk(pool.hasRoomBeside('e', 'stays'));
+  t.same(pool.take('e', 9).map(({ workerId }) => workerId), ['stays']);
+  t.same([pool.hasRoom('e'), pool.endpointsWithRoom()], [false, []]);
+});
+
 t.test('a slot comes back by giving, or by the end of its attempt', async (t) => {
   const { pool, sent, sink } = setup();
   pool.attach(slot('a'), sink(), []);
