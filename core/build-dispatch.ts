@@ -36,12 +36,12 @@ export interface DispatchOptions {
   podReports: Stores['podReports'];
   images: Stores['images'];
   events: CoreEvents;
-  /** To look at all endpoints that may need a turn. */
+  /** The singleton task of the resync of scaling. */
   duty: Duty;
   openCredentials: OpenCredentials;
   /** Counts batches of leases. */
   batches: BatchMeter;
-  /** Counts turns of the scaler. */
+  /** Metrics of reconciles. */
   scaleMeter: ScaleMeter;
   /** Workers became ready. Default: nobody counts. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;

@@ -82,24 +82,24 @@ export function reservableFor(machines: readonly PlacementMachine[], request: Pl
 export function reserveForLarge(
   all: readonly PlacementMachine[], request: PlacementRequest, own: SmallerRequester, waiters: readonly LargeWaiter[], shares: readonly GpuShare[],
 ): LargeReservation {
-  const back: LargeReservation = { machines: [...all], gpuUuids: [], slots: 0, gpuCount: 0 };
-  if (request.gpuCount === 0) return back;
+  const result: LargeReservation = { machines: [...all], gpuUuids: [], slots: 0, gpuCount: 0 };
+  if (request.gpuCount === 0) return result;
   const before = waiters.filter((waiter) => (
     waiter.request.gpuCount > request.gpuCount && waiter.sinceMs % RESERVED_EACH_MS < RESERVED_MS && goesBefore(waiter, own, shares)));
   for (const waiter of before.toSorted((a, b) => b.sinceMs - a.sinceMs)) {
-    const kept = reservableFor(without(back.machines, waiter.paused ?? []), waiter.request);
-    const index = back.machines.findIndex(({ id }) => id === kept?.machineId);
-    const machine = back.machines[index];
-    if (!kept || !machine) continue;
-    const gpus = machine.gpus.map((gpu) => (kept.gpuUuids.includes(gpu.uuid) ? { ...gpu, used: true } : gpu));
+    const reserved = reservableFor(without(result.machines, waiter.paused ?? []), waiter.request);
+    const index = result.machines.findIndex(({ id }) => id === reserved?.machineId);
+    const machine = result.machines[index];
+    if (!reserved || !machine) continue;
+    const gpus = machine.gpus.map((gpu) => (reserved.gpuUuids.includes(gpu.uuid) ? { ...gpu, used: true } : gpu));
     const left = { ...machine, gpus };
-    back.machines[index] = left;
-    back.gpuUuids.push(...kept.gpuUuids);
+    result.machines[index] = left;
+    result.gpuUuids.push(...reserved.gpuUuids);
     if (machineRefusal(machine, request) !== undefined || machineRefusal(left, request) === undefined) continue;
-    back.slots += 1;
-    back.gpuCount = Math.max(back.gpuCount, waiter.request.gpuCount);
+    result.slots += 1;
+    result.gpuCount = Math.max(result.gpuCount, waiter.request.gpuCount);
   }
-  return back;
+  return result;
 }
 
 /** Returns the reason, for the owner, why free GPUs are reserved. */

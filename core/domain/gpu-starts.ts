@@ -28,10 +28,10 @@ export function startsByGpu(seen: readonly SeenGpu[], gpuIds: readonly string[])
 }
 
 /**
- * Returns the type that the n-th further worker gets, from 0. `room` is the capacity of a type. Returns `undefined` if
- * all types are full.
+ * Returns the type that the n-th further worker gets, from 0. `capacity`: number of workers that fit on a type. Returns
+ * `undefined` if all types are full.
  */
-export function typeOfNext<Type>(types: readonly Type[], n: number, room: (type: Type) => number): Type | undefined {
+export function typeOfNext<Type>(types: readonly Type[], n: number, capacity: (type: Type) => number): Type | undefined {
   let left = n;
-  return types.find((type) => (left -= room(type)) < 0);
+  return types.find((type) => (left -= capacity(type)) < 0);
 }

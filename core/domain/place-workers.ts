@@ -68,28 +68,28 @@ export interface Placed extends PlacementRefusal {
 
 /** Places as many workers as fit, and returns why the next one could not be placed. */
 export function placeAll(
-  fleet: FleetSample | undefined, wanted: readonly { failures: number }[], woken: readonly string[], quotaBefore: QuotaState,
+  fleet: FleetSample | undefined, wanted: readonly { failures: number }[], resumed: readonly string[], quotaBefore: QuotaState,
 ): Placed {
   const actions: WorkerAction[] = [];
   const none = { actions, throttled: 0, refusal: '', refusalByMachine: '', limits: [] };
   if (!fleet || wanted.length === 0) return none;
   const { yields } = fleet;
-  const machines = fleet.candidates.map((machine) => withResumed(machine, woken));
+  const machines = fleet.candidates.map((machine) => withResumed(machine, resumed));
   let quota = quotaBefore;
   for (const { failures } of wanted.slice(0, PLACED_MAX)) {
-    const place = bestOf(machines, fleet.request);
+    const slot = bestOf(machines, fleet.request);
     const throttled = wanted.length - actions.length;
-    if (!place) return { ...unplaced(fleet, machines, throttled), throttled, actions: [...actions, ...preemptActions(fleet)], yields };
-    const gpus = place.gpuUuids.length;
+    if (!slot) return { ...unplaced(fleet, machines, throttled), throttled, actions: [...actions, ...preemptActions(fleet)], yields };
+    const gpus = slot.gpuUuids.length;
     const over = workerOverQuota(quota, gpus);
     if (over !== undefined) {
       return { actions, throttled, refusal: over, refusalByMachine: over, limits: [{ limit: 'QUOTA', cut: throttled, text: over }], yields };
     }
     quota = quotaAfter(quota, { workers: 1, gpus });
-    const index = machines.findIndex((machine) => machine.id === place.machineId);
-    machines[index] = occupied(machines[index]!, place);
+    const index = machines.findIndex((machine) => machine.id === slot.machineId);
+    machines[index] = occupied(machines[index]!, slot);
     // A worker that follows crashes on this machine continues their series.
-    actions.push({ do: 'ADD', failures: Math.max(failures, machines[index]!.crashes?.failures ?? 0), ...place });
+    actions.push({ do: 'ADD', failures: Math.max(failures, machines[index]!.crashes?.failures ?? 0), ...slot });
   }
   const later = wanted.length - actions.length;
   if (later === 0) return none;
@@ -97,9 +97,9 @@ export function placeAll(
 }
 
 /** Returns the machine after these standby workers resumed. Their resources are not free for others. */
-function withResumed(machine: PlacementMachine, woken: readonly string[]): PlacementMachine {
-  const waking = machine.standbys.filter(({ workerId }) => woken.includes(workerId));
-  return waking.reduce((after, { workerId, gpuUuids, instanceId }) => (
+function withResumed(machine: PlacementMachine, resumed: readonly string[]): PlacementMachine {
+  const resuming = machine.standbys.filter(({ workerId }) => resumed.includes(workerId));
+  return resuming.reduce((after, { workerId, gpuUuids, instanceId }) => (
     occupied(after, { machineId: machine.id, gpuUuids: [...gpuUuids], instanceId, evicted: [workerId] })
   ), machine);
 }

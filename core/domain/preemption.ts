@@ -49,9 +49,9 @@ export function workersToPreempt(
   if (request.gpuCount === 0 || wanted === 0) return [];
   let machines = freed(all, workers.filter(({ draining }) => draining));
   let left = wanted;
-  for (let place = bestOf(machines, request); place && left > 0; place = bestOf(machines, request)) {
-    const { machineId } = place;
-    const given = place;
+  for (let slot = bestOf(machines, request); slot && left > 0; slot = bestOf(machines, request)) {
+    const { machineId } = slot;
+    const given = slot;
     machines = machines.map((machine) => (machine.id === machineId ? occupied(machine, given) : machine));
     left -= 1;
   }

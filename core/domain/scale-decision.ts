@@ -99,22 +99,22 @@ export function fleetSample(
   const { add, resume } = wishedChanges(sample, scaler);
   const request = requestOf(onMachines(machines, settings));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
-  const room = machines.filter(({ id }) => own.has(id)).map(({ id, standbyMax, standbys }) => [id, Math.max(standbyMax - standbys.length, 0)] as const);
+  const capacity = machines.filter(({ id }) => own.has(id)).map(({ id, standbyMax, standbys }) => [id, Math.max(standbyMax - standbys.length, 0)] as const);
   const wanted = Math.min(add.length + resume.length, PLACED_MAX);
   const fair = contention && {
     ...contention,
     rivals: contention.rivals.map((rival) => ({ ...rival, request: onMachines(machines, rival.request) })).filter((rival) => rival.request.gpuCount > 0),
   };
-  const aside = reserveForOthers(machines, request, wanted, fair);
+  const fairShares = reserveForOthers(machines, request, wanted, fair);
   const { ownSinceMs, waiters } = fair?.large ?? { ownSinceMs: 0, waiters: [] };
-  const left = reserveForLarge(aside.machines, request, { ...fair?.own ?? NOBODY, sinceMs: ownSinceMs }, waiters, fair?.others ?? []);
+  const left = reserveForLarge(fairShares.machines, request, { ...fair?.own ?? NOBODY, sinceMs: ownSinceMs }, waiters, fair?.others ?? []);
   const asleep = standbysOn(machines, left.gpuUuids).filter((id) => resume.includes(id));
   const kept = reservableFor(left.machines, request)?.gpuUuids.length;
   const asked = candidates ? workersToPreempt(left.machines, request, wanted, candidates) : [];
   const leaving = preemptedFor(machines, endpointId);
   return {
-    request, ...survey(left.machines, request, wanted), quota, standbyRoom: Object.fromEntries(room),
-    ...(fair && aside.slots > 0 && { heldBack: fairShareText(fair) }), ...(left.slots > 0 && { keptBack: reservationText(left.gpuCount) }),
+    request, ...survey(left.machines, request, wanted), quota, standbyRoom: Object.fromEntries(capacity),
+    ...(fair && fairShares.slots > 0 && { heldBack: fairShareText(fair) }), ...(left.slots > 0 && { keptBack: reservationText(left.gpuCount) }),
     ...(asleep.length > 0 && { asleep }), ...(kept !== undefined && { kept }),
     ...(asked.length > 0 && { asked }), ...(leaving > 0 && { leaving }),
   };
@@ -147,12 +147,12 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
   const changes = wishedChanges(sample, scaler);
   const step = rolloutStep(sample.demand, sample.settings);
   const frozen = freezable(sample, changes.freeze);
-  const woken = resumable(sample, changes);
-  const missing = Array.from({ length: changes.resume.length - woken.length }, () => ({ failures: 0 }));
-  const quota = quotaWithout(sample, changes.retire, woken);
+  const resumed = resumable(sample, changes);
+  const missing = Array.from({ length: changes.resume.length - resumed.length }, () => ({ failures: 0 }));
+  const quota = quotaWithout(sample, changes.retire, resumed);
   // A version on hold is not started again.
   const wanted = step?.state === 'HELD' ? [] : [...changes.add, ...missing];
-  const placed = withoutReplacements(placeAll(sample.fleet, wanted, woken, quota), changes.needed + missing.length);
+  const placed = withoutReplacements(placeAll(sample.fleet, wanted, resumed, quota), changes.needed + missing.length);
   const checked = placeChecked(sample, changes, placed, quota);
   const yielded = placed.yields ?? checked.yields;
   const each = (what: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE', ids: readonly string[]): WorkerAction[] => ids.map((workerId) => ({ do: what, workerId }));
@@ -164,7 +164,7 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
     numbers: { queued, oldestWaitMs, running, workers: countStates(workers) },
     limits: [...changes.limits, ...placed.limits],
     actions: [
-      ...each('RETIRE', changes.retire), ...each('FREEZE', frozen), ...each('WAKE', woken),
+      ...each('RETIRE', changes.retire), ...each('FREEZE', frozen), ...each('WAKE', resumed),
       ...each('DRAIN', [...changes.drain, ...changes.freeze.filter((id) => !frozen.includes(id)), ...(yielded === undefined ? [] : [yielded])]),
       ...placed.actions, ...checked.actions,
     ],
@@ -212,11 +212,11 @@ function causeOf(reason: string): string {
 
 /** Returns the idle workers that their machines can put on standby, most recently busy first. */
 function freezable({ demand, fleet }: DecisionSample, ids: readonly string[]): string[] {
-  const room = new Map(Object.entries(fleet?.standbyRoom ?? {}));
+  const capacity = new Map(Object.entries(fleet?.standbyRoom ?? {}));
   const idle = demand.workers.filter(({ id }) => ids.includes(id)).sort((a, b) => a.idleMs - b.idleMs || (a.id < b.id ? -1 : 1));
   return idle.flatMap(({ id, machineId }) => {
-    const free = room.get(machineId) ?? 0;
-    room.set(machineId, free - 1);
+    const free = capacity.get(machineId) ?? 0;
+    capacity.set(machineId, free - 1);
     return free > 0 ? [id] : [];
   });
 }
@@ -236,11 +236,11 @@ function resumable(sample: DecisionSample, { resume, retire }: WorkerChanges): s
 }
 
 /** Returns the account's quota after crashed workers without GPUs were retired and standby workers resumed. */
-function quotaWithout(sample: DecisionSample, retired: readonly string[], woken: readonly string[]): QuotaState {
+function quotaWithout(sample: DecisionSample, retired: readonly string[], resumed: readonly string[]): QuotaState {
   const quota = sample.fleet?.quota ?? { quota: { workers: null, gpus: null }, use: { workers: 0, gpus: 0 } };
   const counting = retired.filter((id) => sample.demand.workers.some((worker) => worker.id === id && worker.desired !== 'FREEZE'));
-  const gpus = woken.reduce((sum, id) => sum + gpusOf(sample, id), 0);
-  return quotaAfter(quota, { workers: woken.length - counting.length, gpus });
+  const gpus = resumed.reduce((sum, id) => sum + gpusOf(sample, id), 0);
+  return quotaAfter(quota, { workers: resumed.length - counting.length, gpus });
 }
 
 function gpusOf({ demand }: DecisionSample, workerId: string): number {

@@ -75,8 +75,8 @@ interface ModelWorker {
  */
 export function* runModel(options: ModelOptions): Generator<undefined, ModelResult, undefined> {
   const model = new Model(options);
-  for (let looks = 0; model.step(); looks += model.workers) {
-    if (looks > STEPS_MAX) throw tooMuch(options, model.workers);
+  for (let steps = 0; model.step(); steps += model.workers) {
+    if (steps > STEPS_MAX) throw tooMuch(options, model.workers);
     yield;
   }
   return model.result();

@@ -82,15 +82,15 @@ export const sloScaler: Scaler = (sample, settings) => {
   const facts = factsOf(sample, settings, present);
   const busy = present.filter((worker) => worker.held > 0).length;
   const missing = missingWorkers(sample, settings, present, facts);
-  const kept = retainedFor(facts, present, settings);
+  const retained = retainedFor(facts, present, settings);
   const numbers = numbersText(sample, facts);
   const target = `${settings.scalerValue} s`;
   if (present.length === 0 && sample.queued > 0) {
-    return { workers: Math.max(missing, 1, kept), reason: `a job waits and there is no worker${numbers}` };
+    return { workers: Math.max(missing, 1, retained), reason: `a job waits and there is no worker${numbers}` };
   }
-  if (missing > 0) return { workers: Math.max(present.length + missing, kept), reason: `jobs that wait would wait longer than ${target}${numbers}` };
+  if (missing > 0) return { workers: Math.max(present.length + missing, retained), reason: `jobs that wait would wait longer than ${target}${numbers}` };
   const needed = sample.queued > 0 ? present.length : busy;
-  if (kept > needed) return { workers: kept, reason: `jobs that will come would wait longer than ${target} for fewer workers${numbers}` };
+  if (retained > needed) return { workers: retained, reason: `jobs that will come would wait longer than ${target} for fewer workers${numbers}` };
   if (sample.queued > 0) return { workers: needed, reason: `what waits will be started within ${target} or as soon as new workers could${numbers}` };
   return { workers: needed, reason: `no job waits, and a job that comes waits no longer than ${target} or comes too seldom${numbers}` };
 };
@@ -148,18 +148,18 @@ function missingWorkers({ queued, oldestWaitMs, workers }: ScaleSample, settings
   const { allMs } = nextStarts(facts, 0);
   const usualMs = allMs[Math.floor(allMs.length / 2)]!;
   const horizonMs = leftMs > usualMs ? leftMs : usualMs + Math.max(executionMs, targetMs / 2);
-  const asleep = workers.filter(({ desired, state, reachable }) => desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable).length;
+  const onStandby = workers.filter(({ desired, state, reachable }) => desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable).length;
   const begun = present.reduce((sum, worker) => sum + startedBy(horizonMs, worker, facts), 0);
   // Arrivals within the horizon are included if their target ends before it.
   const wanted = Math.max(Math.ceil(queued * SHARE), 1) + rate * Math.max(horizonMs - targetMs, 0);
-  const woken = startedPerSlot(horizonMs, RESUME_MS, executionMs) * slots;
+  const resumed = startedPerSlot(horizonMs, RESUME_MS, executionMs) * slots;
   const known = new Map<Starts, number>();
   const started = (starts: Starts): number => known.get(starts) ?? known.set(starts, startedByNewWorker(horizonMs, 0, starts, facts)).get(starts)!;
   let lacking = wanted - begun;
   let more = 0;
   const most = Math.max(settings.workersMax - present.length, 0) + 1;
   while (lacking > 0.05 && more < most) {
-    lacking -= more < asleep ? woken : started(nextStarts(facts, more - asleep));
+    lacking -= more < onStandby ? resumed : started(nextStarts(facts, more - onStandby));
     more += 1;
   }
   return more;

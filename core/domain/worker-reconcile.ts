@@ -48,20 +48,20 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const replaced = replacedOf(sample, kept, earlier, chosen.target);
   const missing = Math.max(chosen.target - kept.length - Number(isSlotFreed(settings)), 0);
   const more = Math.min(missing, surgeCapacity(sample, settings, kept, earlier));
-  const wake = resumeOrder(usable).slice(0, more);
+  const resume = resumeOrder(usable).slice(0, more);
   const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
   const staying = new Set([...frozen, ...usable]);
   const isBeside = settings.rollout?.phase === 'BESIDE';
   const { check, tried } = checkOf(sample, settings, { serving, earlier, beside, stale }, chosen.target);
   const unneeded = [...surplus, ...standbys].filter((worker) => !staying.has(worker));
   const leaving = [...stale, ...replaced, ...tried, ...unneeded, ...sample.workers.filter(crashedWhileDraining)];
-  const add = [...again.map(({ failures }) => ({ failures })), ...Array.from({ length: more - wake.length }, () => ({ failures: crashesOf(serving) }))];
+  const add = [...again.map(({ failures }) => ({ failures })), ...Array.from({ length: more - resume.length }, () => ({ failures: crashesOf(serving) }))];
   return {
     add,
     ...(check && { check }),
     ...yieldsOf(sample, settings, { kept, earlier }, { target: chosen.target, wants: isBeside ? check !== undefined : add.length > 0 }),
-    needed: Math.min(add.length, neededOf(sample, settings, [...kept.filter((worker) => !again.includes(worker)), ...earlier, ...wake], chosen.target)),
-    resume: ids(wake),
+    needed: Math.min(add.length, neededOf(sample, settings, [...kept.filter((worker) => !again.includes(worker)), ...earlier, ...resume], chosen.target)),
+    resume: ids(resume),
     freeze: ids(frozen),
     drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
     retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...again]),
@@ -90,9 +90,9 @@ function surgeCapacity(sample: ScaleSample, settings: ScaleSettings, kept: reado
   if (settings.rollout?.phase !== 'REPLACE') return Infinity;
   const leaving = leavingWorkers(sample, settings).length;
   if (earlier.length + leaving === 0) return Infinity;
-  const room = Math.max(settings.workersMax + 1 - kept.length - earlier.length - leaving, 0);
+  const capacity = Math.max(settings.workersMax + 1 - kept.length - earlier.length - leaving, 0);
   const isFirst = earlier.length > 0 && !kept.some(({ state }) => state === 'READY');
-  return isFirst ? Math.min(room, kept.length === 0 ? 1 : 0) : room;
+  return isFirst ? Math.min(capacity, kept.length === 0 ? 1 : 0) : capacity;
 }
 
 /** Returns whether a wanted worker was stopped to free a slot for the released version. */

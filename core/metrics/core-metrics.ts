@@ -55,7 +55,7 @@ function rotationMetrics(metrics: Metrics): Pick<CoreMeter, 'onRotationResent'> 
 const START_CAUSES: readonly StartCause[] = ['from_zero', 'scale', 'release', 'crash', 'resume'];
 /** Limits of decisions; the others are of requests. */
 const LIMITS: readonly (ScaleLimitName | 'none')[] = ['none', 'WORKERS_MAX', 'QUOTA', 'NO_PLACE', 'FAIR_SHARE', 'KEPT_GPUS', 'GAVE_WAY', 'AT_ONCE'];
-const WAITS: readonly TransactionWait[] = ['connection', 'lock', 'work', 'answer', 'unknown'];
+const WAITS: readonly TransactionWait[] = ['connection', 'lock', 'work', 'response', 'unknown'];
 const ACTIONS = ['add', 'drain', 'retire', 'resume', 'freeze', 'preempt'];
 
 function startMetrics(metrics: Metrics, names: BoundedNames) {

@@ -73,6 +73,6 @@ const TEXTS: Readonly<Record<TransactionWait, string>> = {
   connection: 'it waits for a database connection; raise the CPUs of the database, or check what keeps all connections busy',
   lock: 'it waits for a database lock; end the transactions that hold it, unless they end by themselves',
   work: 'the database executes a statement; check its CPUs and memory',
-  answer: 'the response of the database has not arrived; check the network, and whether this process is short of CPU time',
+  response: 'the response of the database has not arrived; check the network, and whether this process is short of CPU time',
   unknown: 'the database does not say what it waits for',
 };

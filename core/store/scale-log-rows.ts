@@ -23,9 +23,9 @@ export interface UpdatedRefusal {
 }
 
 /** Stores new decisions and appends them to the log, in one statement. At most one decision per endpoint. */
-export async function logDecisions(sql: Sql, turns: readonly DecisionToLog[]): Promise<void> {
-  if (turns.length === 0) return;
-  const rows = `[${turns.map(rowOf).join()}]`;
+export async function logDecisions(sql: Sql, decisions: readonly DecisionToLog[]): Promise<void> {
+  if (decisions.length === 0) return;
+  const rows = `[${decisions.map(rowOf).join()}]`;
   await sql`
     WITH given AS MATERIALIZED (
       SELECT * FROM ROWS FROM (jsonb_to_recordset(${rows}::text::jsonb) AS (
@@ -55,11 +55,11 @@ function rowOf({ endpointId, decision, sample }: DecisionToLog): string {
 }
 
 /** Stores changed refusals by machine. */
-export async function updateRefusals(sql: Sql, turns: readonly UpdatedRefusal[]): Promise<void> {
-  if (turns.length === 0) return;
+export async function updateRefusals(sql: Sql, decisions: readonly UpdatedRefusal[]): Promise<void> {
+  if (decisions.length === 0) return;
   await sql`
     UPDATE scale_decision d SET refusal_by_machine = n.text
-    FROM unnest(${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ refusalByMachine }) => refusalByMachine)}::text[]) AS n (id, text)
+    FROM unnest(${decisions.map(({ endpointId }) => endpointId)}::text[], ${decisions.map(({ refusalByMachine }) => refusalByMachine)}::text[]) AS n (id, text)
     WHERE d.endpoint_id = n.id`;
 }
 

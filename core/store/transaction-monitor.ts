@@ -3,10 +3,10 @@ import type { Database } from './database.ts';
 
 /**
  * Cause of a transaction's wait. `connection`: for a connection, or the response to its first statement. `lock`: others
- * hold a lock. `work`: the database executes a statement. `answer`: the database has responded; the response was lost,
+ * hold a lock. `work`: the database executes a statement. `response`: the database has responded; the response was lost,
  * or this process is behind. `unknown`: the database did not say.
  */
-export type TransactionWait = 'connection' | 'lock' | 'work' | 'answer' | 'unknown';
+export type TransactionWait = 'connection' | 'lock' | 'work' | 'response' | 'unknown';
 
 /** A holder of the lock. */
 export interface LockHolder {
@@ -82,8 +82,8 @@ export class TransactionMonitor {
 }
 
 function waitOf(row: { state: string | null; type: string | null } | undefined): TransactionWait {
-  if (!row) return 'answer';
+  if (!row) return 'response';
   if (row.state === null) return 'unknown';
-  if (row.state !== 'active' || row.type === 'Client') return 'answer';
+  if (row.state !== 'active' || row.type === 'Client') return 'response';
   return row.type === 'Lock' ? 'lock' : 'work';
 }

@@ -156,10 +156,11 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'tunnels of a machine at a facade',
-      '{OF_MACHINE_MAX}; {TUNNEL_STREAMS_MAX} connections each, {WINDOW_BYTES} unread of each; {SILENCE_MS} ' +
-      'of silence end one',
+      '{OF_MACHINE_MAX}; {TUNNEL_STREAMS_MAX} connections each, {WINDOW_BYTES} unread of each; ' +
+      '{tunnelSilenceMs} of silence end one',
       'facades/activator/tunnels.ts',
       'proto/wire/tunnel.ts',
+      'proto/wire/link-timers.ts',
     ),
   ],
   'Scaling and machines': [
