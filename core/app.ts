@@ -66,7 +66,7 @@ import type { Logger } from './runtime/logger.ts';
 import { Metrics } from './runtime/metrics.ts';
 import { tracingOf } from './runtime/tracing.ts';
 import { MetricsServer } from './runtime/metrics-server.ts';
-import { Steadiness } from './runtime/steadiness.ts';
+import { Stability } from './runtime/stability.ts';
 import { Sealer } from './runtime/seal.ts';
 import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
@@ -220,13 +220,13 @@ export function buildCore(config: CoreConfig, given: CoreSeams): Core {
   const sealer = new Sealer(config.secretKey);
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...seams });
-  const steadiness = new Steadiness(seams.clock);
+  const stability = new Stability(seams.clock);
   const onCheck = (answers: boolean): void => {
     health.told(answers);
-    steadiness.told(answers);
+    stability.record(answers);
   };
   const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck });
-  const own: OwnFacts = { replicaAddress: () => config.advertise || server.address, steadyMs: () => steadiness.forMs };
+  const own: OwnFacts = { replicaAddress: () => config.advertise || server.address, steadyMs: () => stability.forMs };
   const parts = buildParts({ ...storage, openChannel }, sealer, config, seams, own);
   const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, seams);
   const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });

@@ -22,8 +22,8 @@ import { LbRouting } from './activator/lb-routing.ts';
 import type { LbForms } from './activator/lb-routing.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import { HostKeys } from './activator/host-keys.ts';
-import { Places, WAIT_BOUNDS } from './activator/places.ts';
-import type { WaitBounds } from './activator/places.ts';
+import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
+import type { WaitBounds } from './activator/load-balancer.ts';
 import { PodProxy } from './activator/pod-proxy.ts';
 import type { PodProxyOptions } from './activator/pod-proxy.ts';
 import { TrustedPeers } from './activator/trusted-peers.ts';
@@ -35,8 +35,8 @@ import { consoleRoutes } from './console/routes.ts';
 import { Sessions } from './console/session.ts';
 import { TriedRequests } from './console/tried-requests.ts';
 import { CoreClient } from './core-client/core-client.ts';
-import { RefusalTeller } from './core-client/refusal-teller.ts';
-import { RotationLink } from './core-client/rotation-link.ts';
+import { RejectionReporter } from './core-client/rejection-reporter.ts';
+import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import { Readiness } from './core-client/readiness.ts';
 import { facadeMetrics } from './facade-metrics.ts';
 import { frontRoutes } from './front/routes.ts';
@@ -49,7 +49,7 @@ import { AddressRate } from './plugins/address-rate.ts';
 import { AnswerBudget } from './plugins/answer-budget.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { BodyWork } from './plugins/body-work.ts';
-import { refuseBrokenRequest } from './plugins/broken-request.ts';
+import { rejectBrokenRequest } from './plugins/broken-request.ts';
 import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { addQueueCors, Preflights } from './plugins/cors.ts';
 import { handleErrors, queueErrorShape } from './plugins/error-handler.ts';
@@ -64,8 +64,8 @@ import { traceRequests } from './plugins/request-trace.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
 import { schemaFault } from './plugins/schema-fault.ts';
-import { handleUnknownRoutes, refusePath, refuseUnknown } from './plugins/unknown-route.ts';
-import type { RefuseUnrouted } from './plugins/unknown-route.ts';
+import { handleUnknownRoutes, rejectPath, rejectUnknown } from './plugins/unknown-route.ts';
+import type { RejectUnrouted } from './plugins/unknown-route.ts';
 import type { JobParts } from './jobs/job-parts.ts';
 import { logs } from './queue/logs.ts';
 import { queueRoutes } from './queue/routes.ts';
@@ -108,12 +108,12 @@ export interface FacadeSeams {
   /** Of load-balancing endpoints. Default: as documented. */
   waits?: WaitBounds;
   /** How often core is asked whether a tunnel may stand, in milliseconds. Default: as documented. */
-  tunnelAdmitMs?: number;
+  tunnelAuthorizeMs?: number;
 }
 
 /** Builds the process; nothing runs before start(). */
 export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
-  const { logger, clock = systemClock, random = systemRandom, transport = systemTransport, waits, tunnelAdmitMs } = given;
+  const { logger, clock = systemClock, random = systemRandom, transport = systemTransport, waits, tunnelAuthorizeMs } = given;
   const tls = new TlsSource(config.coreTls);
   const replicas = { addresses: config.coreAddresses, tls, transport, clock, random };
   const core = new CoreClient({ ...replicas, logger });
@@ -126,22 +126,22 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const app = buildApp(config, { sessions, tried, routing, forms, random });
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), responses: budgetOf(config.answersMib) };
-  const meter = facadeMetrics(metrics, { held: () => places.waiting, budgets }, clock);
+  const meter = facadeMetrics(metrics, { held: () => loadBalancer.waiting, budgets }, clock);
   const check: CheckAccess = ({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, request);
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
-  const teller = new RefusalTeller({ ...replicas, logger });
-  const rateLimit = config.rateLimits ? new RateLimit(perWorker, clock, { onRefused: meter.onRefused, teller }) : undefined;
+  const reporter = new RejectionReporter({ ...replicas, logger });
+  const rateLimit = config.rateLimits ? new RateLimit(perWorker, clock, { onRejected: meter.onRefused, reporter }) : undefined;
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit };
   const keys = new KeyWatch(gate.access, clock);
-  const link = new RotationLink({ ...replicas, edgeKey: config.edgeKey, logger });
+  const link = new EndpointSetLink({ ...replicas, edgeKey: config.edgeKey, logger });
   const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
   const edges = core.callsOf(EdgeServiceClient);
-  const admit = async (apiKey: string): Promise<string> => (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
-  const tunnels = new Tunnels({ admit, admitMs: tunnelAdmitMs, clock, logger });
+  const authorize = async (apiKey: string): Promise<string> => (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
+  const tunnels = new Tunnels({ authorize, authorizeMs: tunnelAuthorizeMs, clock, logger });
   const locate: PodProxyOptions['locate'] = (request, apiKey) => edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, keys, limits, clock });
-  const places = new Places({ link, waits: limits.waits, clock, logger });
-  const activator = new Activator({ places, tunnels, keys, limits, clock });
+  const loadBalancer = new LoadBalancer({ link, waits: limits.waits, clock, logger });
+  const activator = new Activator({ loadBalancer, tunnels, keys, limits, clock });
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);
   const tracing = tracingOf('facade', config);
   const hostKeys = new HostKeys(edgeKey, clock, random);
@@ -150,7 +150,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   routing.addTo(app);
   tried.addTo(app);
   const settings = { domains, podDomains, holdMs, processingMs, perWorker: config.rateLimits ? perWorker : null };
-  addAuthorizer(app, { places, gate, keys, settings, edgeKey, clock, logger });
+  addAuthorizer(app, { loadBalancer, gate, keys, settings, edgeKey, clock, logger });
   addRequestState(app);
   addHttpRules(app);
   logRequests(app, clock, logger);
@@ -166,7 +166,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   addSurfaces(app, { core, keys, answers, bodies, config, clock, random, logger, gate, sessions, peers, executor, readiness, refuseUnrouted });
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
   const certificates = new CertificateWatch({ prefix: 'slipway_facade', check: () => tls.check(), metrics, clock, random, logger });
-  const services = [...(tracing ? [tracing] : []), core, executor, link, teller, tunnels, places, activator, certificates, measures];
+  const services = [...(tracing ? [tracing] : []), core, executor, link, reporter, tunnels, loadBalancer, activator, certificates, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
     services,
@@ -185,7 +185,7 @@ interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
   peers: TrustedPeers;
   executor: GraphqlExecutor;
   readiness: Readiness;
-  refuseUnrouted: RefuseUnrouted;
+  refuseUnrouted: RejectUnrouted;
 }
 
 function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
@@ -289,10 +289,10 @@ function buildApp(config: FacadeConfig, { sessions, tried, routing, forms, rando
     schemaErrorFormatter: schemaFault,
     // Our own schemas, whose types were checked, are not checked against JSON Schema's: to compile that took a third of what a facade's start took itself.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, validateSchema: false } },
-    clientErrorHandler: refuseBrokenRequest,
+    clientErrorHandler: rejectBrokenRequest,
     frameworkErrors: (error, request, reply) => {
-      if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return refuseUnknown(request, reply);
-      return refusePath(request, reply);
+      if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return rejectUnknown(request, reply);
+      return rejectPath(request, reply);
     },
   });
 }

@@ -18,14 +18,14 @@ import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from
 import type { AuthorizerSettings } from '../proto/wire/edge-authorizer.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { Authorizer } from './activator/authorizer.ts';
-import { Places, WAIT_BOUNDS } from './activator/places.ts';
+import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
 import { Readiness } from './core-client/readiness.ts';
-import { RefusalTeller } from './core-client/refusal-teller.ts';
-import { RotationLink } from './core-client/rotation-link.ts';
+import { RejectionReporter } from './core-client/rejection-reporter.ts';
+import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import { ServiceCalls } from './core-client/service-calls.ts';
 import { AccessCache } from './plugins/access-cache.ts';
 import { KeyWatch } from './plugins/key-watch.ts';
-import { refuseBrokenRequest } from './plugins/broken-request.ts';
+import { rejectBrokenRequest } from './plugins/broken-request.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 
 /** How often facades are asked for their settings, in milliseconds: before the first answer, and after it. */
@@ -55,8 +55,8 @@ export class EdgeAuthorizer extends SingleRunService {
   readonly #calls: ServiceCalls<AccessServiceClient>;
   readonly #access: AccessCache;
   readonly #keys: KeyWatch;
-  readonly #places: Places;
-  readonly #teller: RefusalTeller;
+  readonly #loadBalancer: LoadBalancer;
+  readonly #reporter: RejectionReporter;
   readonly #core: Readiness;
   readonly #services: Service[];
   readonly #server: Server;
@@ -74,18 +74,18 @@ export class EdgeAuthorizer extends SingleRunService {
     this.#calls = new ServiceCalls(AccessServiceClient, replicas);
     this.#access = new AccessCache(({ apiKey, ...request }) => this.#calls.call((client) => client.checkAccess, request, { apiKey, repeatable: true }), clock);
     this.#keys = new KeyWatch(this.#access, clock);
-    const link = new RotationLink({ ...replicas, edgeKey, logger });
+    const link = new EndpointSetLink({ ...replicas, edgeKey, logger });
     this.#core = new Readiness(replicas);
-    this.#places = new Places({ link, waits: WAIT_BOUNDS, clock, logger });
+    this.#loadBalancer = new LoadBalancer({ link, waits: WAIT_BOUNDS, clock, logger });
     const asking = new Loop({ name: 'readiness', periodMs: ASK_FIRST_MS, pass: () => this.#ask(), clock, random, logger });
-    this.#teller = new RefusalTeller({ ...replicas, logger });
-    this.#services = [link, this.#places, this.#teller, asking];
+    this.#reporter = new RejectionReporter({ ...replicas, logger });
+    this.#services = [link, this.#loadBalancer, this.#reporter, asking];
     // What Envoy asks has headers of its own besides those of the client.
     this.#server = createServer({ maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS }, (request, reply) => {
       void this.#answer(request, reply);
     });
     // Its client gets this answer.
-    this.#server.on('clientError', refuseBrokenRequest);
+    this.#server.on('clientError', rejectBrokenRequest);
   }
 
   protected override async onStart(): Promise<void> {
@@ -109,7 +109,7 @@ export class EdgeAuthorizer extends SingleRunService {
     reply.on('error', () => undefined);
     const authorizer = this.#wasUp ? this.#authorizer : undefined;
     if (request.url === AUTHORIZER_READY_PATH) return void reply.writeHead(authorizer ? 200 : 503).end();
-    if (authorizer?.isAsked(request)) return authorizer.answer(request, reply);
+    if (authorizer?.handles(request)) return authorizer.answer(request, reply);
     reply.writeHead(authorizer ? 404 : 503).end();
   }
 
@@ -123,11 +123,11 @@ export class EdgeAuthorizer extends SingleRunService {
       this.#askedAtMs = clock.monotonicMs();
       if (text === this.#settings) return;
       const settings = JSON.parse(text) as AuthorizerSettings;
-      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, clock, { teller: this.#teller }) : undefined;
+      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, clock, { reporter: this.#reporter }) : undefined;
       this.#settings = text;
       this.#warnOfShortSilence(settings);
       const gate = { access: this.#access, rateLimit };
-      this.#authorizer = new Authorizer({ places: this.#places, gate, keys: this.#keys, settings, edgeKey, clock, logger });
+      this.#authorizer = new Authorizer({ loadBalancer: this.#loadBalancer, gate, keys: this.#keys, settings, edgeKey, clock, logger });
       return;
     }
   }

@@ -5,12 +5,12 @@ import type { Clock } from '../core/runtime/clock.ts';
 import { httpMetrics } from '../core/runtime/http-metrics.ts';
 import type { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import type { Metrics } from '../core/runtime/metrics.ts';
-import type { OnRefused } from './plugins/rate-limit.ts';
+import type { OnRejected } from './plugins/rate-limit.ts';
 
 /** Counters that the parts of a facade report to. */
 export interface FacadeMeter {
   countRequests(app: FastifyInstance): void;
-  onRefused: OnRefused;
+  onRefused: OnRejected;
 }
 
 /** Values that are read at each scrape. */

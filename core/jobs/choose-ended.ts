@@ -1,7 +1,7 @@
 /** Of jobs that a walk has come to those that are meant by how they ended: when, and what their errors say. */
 import { isOfGroup } from '../domain/error-groups.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { inTurns } from '../runtime/in-turns.ts';
+import { inSlices } from '../runtime/in-slices.ts';
 import type { JobWalk, LookedAt } from '../store/job-walk.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -28,7 +28,7 @@ export async function chooseEnded({ stores, clock }: ChooseEndedOptions, walk: J
   if (group === undefined || late.length === 0) return { looked: found, matches: late, bytes: 0 };
   const { errors, bytes } = await stores.jobs.errorParts(walk.endpointId, late.map(({ jobId }) => jobId));
   const matches: LookedAt[] = [];
-  await inTurns(clock, errors.entries(), ([place, error]) => {
+  await inSlices(clock, errors.entries(), ([place, error]) => {
     const job = late[place]!;
     if (isOfGroup({ state: job.state, error }, group)) matches.push(job);
   });

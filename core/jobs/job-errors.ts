@@ -2,7 +2,7 @@
 import { ErrorGroups, checkGroupId, errorSpanMs } from '../domain/error-groups.ts';
 import type { ErrorGroup } from '../domain/error-groups.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { inTurns } from '../runtime/in-turns.ts';
+import { inSlices } from '../runtime/in-slices.ts';
 import type { FailedSlice } from '../store/failed-jobs.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -53,7 +53,7 @@ export class JobErrors {
     let bytes = 0;
     do {
       const slice: FailedSlice = await stores.jobs.failed(endpointId, { spanMs, after, limit: Math.min(SLICE, JOBS_MAX - looked) });
-      await inTurns(clock, slice.jobs, (job) => groups.add(job));
+      await inSlices(clock, slice.jobs, (job) => groups.add(job));
       looked += slice.looked;
       bytes += slice.bytes;
       after = slice.next;

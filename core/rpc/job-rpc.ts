@@ -10,7 +10,7 @@ import type { Job } from '../domain/job.ts';
 import type { ChunkPage, JobCalls, Room, Submission } from '../jobs/job-engine.ts';
 import { READERS_MAX } from '../jobs/read-chunks.ts';
 import { WAITERS_MAX } from '../jobs/wait-job.ts';
-import { SharedPlaces } from '../runtime/shared-places.ts';
+import { SharedPermits } from '../runtime/shared-permits.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import type { AccessChecks } from './access-checks.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
@@ -35,13 +35,13 @@ export class JobRpc {
   readonly #checks: AccessChecks;
   readonly #tracing: Tracing | undefined;
   /** One account must not take the places of all, however many calls it makes. */
-  readonly #waiters: SharedPlaces;
-  readonly #readers: SharedPlaces;
+  readonly #waiters: SharedPermits;
+  readonly #readers: SharedPermits;
 
   constructor({ calls, access, checks, tracing, waitersMax = WAITERS_MAX, readersMax = READERS_MAX }: JobRpcOptions) {
     this.#tracing = tracing;
-    this.#waiters = new SharedPlaces(waitersMax);
-    this.#readers = new SharedPlaces(readersMax);
+    this.#waiters = new SharedPermits(waitersMax);
+    this.#readers = new SharedPermits(readersMax);
     this.#calls = calls;
     this.#access = access;
     this.#checks = checks;
@@ -109,13 +109,13 @@ export class JobRpc {
 }
 
 /** Holds a place of the account's while the call is under way. RATE_LIMITED: its share is in use; nothing was done. */
-async function shared<Answer>(places: SharedPlaces, accountId: string, call: () => Promise<Answer>): Promise<Answer> {
-  if (!places.enter(accountId)) {
+async function shared<Answer>(places: SharedPermits, accountId: string, call: () => Promise<Answer>): Promise<Answer> {
+  if (!places.tryAcquire(accountId)) {
     throw new DomainError('RATE_LIMITED', 'The account has so many waiting calls that none is left to it while others need the rest; try again shortly.');
   }
   try {
     return await call();
   } finally {
-    places.leave(accountId);
+    places.release(accountId);
   }
 }

@@ -5,7 +5,7 @@ import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { JobsChanged } from '../jobs/change-jobs.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
-import { SharedPlaces } from '../runtime/shared-places.ts';
+import { SharedPermits } from '../runtime/shared-permits.ts';
 import type { WalkedJobs } from '../store/job-walk.ts';
 import { STATE_TO_WIRE, stateFromWire, submittedFromMessage } from './job-messages.ts';
 import { cursorOf, walkFrom } from './walk-cursor.ts';
@@ -16,7 +16,7 @@ const CALLS_MAX = 4;
 export class ManyJobs {
   readonly #calls: JobCalls;
   readonly #access: Access;
-  readonly #places = new SharedPlaces(CALLS_MAX);
+  readonly #places = new SharedPermits(CALLS_MAX);
 
   constructor({ calls, access }: { calls: JobCalls; access: Access }) {
     this.#calls = calls;
@@ -31,13 +31,13 @@ export class ManyJobs {
     const { endpointId, limit, cursor } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
     const wanted = cursor === '' ? wantedOf(move, request) : walkFrom(cursor, endpointId, move);
-    if (!this.#places.enter(accountId)) {
+    if (!this.#places.tryAcquire(accountId)) {
       throw new DomainError('RATE_LIMITED', 'As many calls that change many jobs are under way as there may be; try again when one of them has answered.');
     }
     try {
       return answerOf(await this.#calls.change({ ...wanted, limit }));
     } finally {
-      this.#places.leave(accountId);
+      this.#places.release(accountId);
     }
   }
 }

@@ -6,7 +6,7 @@
 import type { BudgetFill } from './budget-metrics.ts';
 
 /** Room for one body or answer, or the wait for it. */
-export interface MemoryPlace {
+export interface MemoryPermit {
   /** Keeps only this much of the room. */
   shrink(bytes: number): void;
   /** Gives the room back, or ends the wait. Harmless when repeated. */
@@ -23,7 +23,7 @@ export interface MemoryBudgetOptions {
 interface Waiting {
   owner: string;
   bytes: number;
-  begin(): void;
+  grant(): void;
 }
 
 /** What waits of one owner. */
@@ -59,11 +59,11 @@ export class MemoryBudget {
   }
 
   /**
-   * Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. `ahead`: before what else waits of the same owner, because it
+   * Calls `grant` as soon as there is room for so many bytes, as a rule before it returns. `ahead`: before what else waits of the same owner, because it
    * ends what has begun; default false.
    */
-  acquire(owner: string, bytes: number, begin: () => void, ahead = false): MemoryPlace {
-    const request: Waiting = { owner, bytes, begin };
+  acquire(owner: string, bytes: number, grant: () => void, ahead = false): MemoryPermit {
+    const request: Waiting = { owner, bytes, grant };
     const queue = this.#waiting.get(owner) ?? { ahead: new Set(), others: new Set() };
     this.#waiting.set(owner, queue);
     (ahead ? queue.ahead : queue.others).add(request);
@@ -95,7 +95,7 @@ export class MemoryBudget {
       this.#leave(request);
       if (this.#waiting.delete(owner)) this.#waiting.set(owner, queue);
       this.#count(request, request.bytes);
-      request.begin();
+      request.grant();
     }
   }
 

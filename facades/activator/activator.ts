@@ -1,34 +1,33 @@
-/** Requests to load-balancing endpoints: held unread until a worker has room, then carried to it. */
+/** Holds requests to load-balancing endpoints unread until a worker has capacity, then forwards them to it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import { clientGone } from './client-gone.ts';
-import type { PlaceRequest, WorkerPlace } from './endpoint-queue.ts';
+import type { SlotRequest, WorkerSlot } from './endpoint-queue.ts';
 import { dial, forward } from './forward.ts';
-import type { ClientSide, ForwardLimits, Way } from './forward.ts';
-import { KeptConnections } from './kept-connections.ts';
+import type { ClientSide, ForwardLimits, WorkerConnection } from './forward.ts';
+import { ConnectionPool } from './connection-pool.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
-import { needsEdge, notAllowed } from './lb-error.ts';
+import { needsEdge, unauthorized } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
-import type { Admitted, Places, WaitBounds } from './places.ts';
+import type { AuthorizedCaller, LoadBalancer, WaitBounds } from './load-balancer.ts';
 import type { Tunnels } from './tunnels.ts';
 import type { AccessQuestion } from '../plugins/access-cache.ts';
 import type { KeyWatch, WatchKey } from '../plugins/key-watch.ts';
 
-/** What bounds requests. */
+/** Time limits of requests. */
 export interface ActivatorLimits extends ForwardLimits {
   /** Longest wait for a worker in milliseconds. */
   holdMs: number;
   waits: Pick<WaitBounds, 'strictMs'>;
 }
 
-/** Who asks. `question`: by what a key that is not an edge's word is checked again. */
-export type Asker = Admitted & { question?: AccessQuestion };
+/** The caller of a request. `question`: the access check that is repeated while the request waits or runs. Absent if an edge has authorized it. */
+export type Caller = AuthorizedCaller & { question?: AccessQuestion };
 
-/** What it needs. */
 export interface ActivatorParts {
-  places: Places;
+  loadBalancer: LoadBalancer;
   tunnels: Tunnels;
   keys: KeyWatch;
   limits: ActivatorLimits;
@@ -37,21 +36,21 @@ export interface ActivatorParts {
 
 export class Activator extends BaseService {
   readonly name = 'activator';
-  readonly #places: Places;
+  readonly #loadBalancer: LoadBalancer;
   readonly #tunnels: Tunnels;
   readonly #keys: KeyWatch;
   readonly #limits: ActivatorLimits;
   readonly #clock: Clock;
-  readonly #connections: KeptConnections;
+  readonly #connections: ConnectionPool;
 
-  constructor({ places, tunnels, keys, limits, clock }: ActivatorParts) {
+  constructor({ loadBalancer, tunnels, keys, limits, clock }: ActivatorParts) {
     super();
-    this.#places = places;
+    this.#loadBalancer = loadBalancer;
     this.#tunnels = tunnels;
     this.#keys = keys;
     this.#limits = limits;
     this.#clock = clock;
-    this.#connections = new KeptConnections(clock);
+    this.#connections = new ConnectionPool(clock);
   }
 
   protected override onStart(): void {}
@@ -60,66 +59,68 @@ export class Activator extends BaseService {
     this.#connections.destroy();
   }
 
-  /** Carries a request that was let in to a worker. Rejects with what its client is to be told. */
-  async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Asker, upgrade?: ClientSide['upgrade']): Promise<void> {
+  /** Forwards an authorized request to a worker. Rejects with the error for the client. */
+  async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Caller, upgrade?: ClientSide['upgrade']): Promise<void> {
     const gone = clientGone(reply, upgrade);
     if (gone.aborted) return;
     const watchKey = who.question && this.#keys.access(who.question);
     const client: ClientSide = { request, reply, target, gone, upgrade, watchKey };
-    const asked = this.#ask(request, gone);
-    const endsAtMs = this.#clock.monotonicMs() + asked.waitMs;
-    for (let again = false; ; again = true) {
+    const slotRequest = this.#slotRequest(request, gone);
+    const endsAtMs = this.#clock.monotonicMs() + slotRequest.waitMs;
+    for (let isRetry = false; ; isRetry = true) {
       const waitMs = Math.max(0, endsAtMs - this.#clock.monotonicMs());
-      const place = await this.#place(target.endpointId, who, { ...asked, waitMs, again }, watchKey).catch((error: unknown) => {
+      const slot = await this.#acquire(target.endpointId, who, { ...slotRequest, waitMs, isRetry }, watchKey).catch((error: unknown) => {
         if (gone.aborted) return undefined;
         throw error;
       });
-      if (!place) return;
+      if (!slot) return;
       try {
-        if (!this.#places.carries(target.endpointId)) throw needsEdge();
-        const way = this.#kept(place, upgrade) ?? await this.#open(place, upgrade, gone);
-        const outcome = way && await forward(client, way, place, this.#limits, this.#clock);
+        if (!this.#loadBalancer.carries(target.endpointId)) throw needsEdge();
+        const connection = this.#pooled(slot, upgrade) ?? await this.#open(slot, upgrade, gone);
+        const outcome = connection && await forward(client, connection, slot, this.#limits, this.#clock);
         if (outcome === 'SERVED' || gone.aborted) return;
-        if (outcome !== 'AGAIN') this.#places.suspect(target.endpointId, place);
+        if (outcome !== 'AGAIN') this.#loadBalancer.suspect(target.endpointId, slot);
       } finally {
-        place.release();
+        slot.release();
       }
     }
   }
 
-  /** Waits for a place for as long as the key does. */
-  async #place(endpointId: string, who: Asker, asked: PlaceRequest, watchKey: WatchKey | undefined): Promise<WorkerPlace> {
-    if (!watchKey) return this.#places.place(endpointId, who, asked);
+  /** Waits for a slot as long as the key is valid. */
+  async #acquire(endpointId: string, who: Caller, request: SlotRequest, watchKey: WatchKey | undefined): Promise<WorkerSlot> {
+    if (!watchKey) return this.#loadBalancer.acquire(endpointId, who, request);
     const revoked = new AbortController();
     const unwatch = watchKey(() => revoked.abort());
     try {
-      return await this.#places.place(endpointId, who, { ...asked, signal: AbortSignal.any([asked.signal, revoked.signal]) });
+      return await this.#loadBalancer.acquire(endpointId, who, { ...request, signal: AbortSignal.any([request.signal, revoked.signal]) });
     } catch (error) {
-      throw revoked.signal.aborted ? notAllowed('invalid api key') : error;
+      throw revoked.signal.aborted ? unauthorized('invalid api key') : error;
     } finally {
       unwatch();
     }
   }
 
-  /** One that is kept. It is there only until anything else is done. */
-  #kept({ isKept, address }: WorkerPlace, upgrade: ClientSide['upgrade']): Way | undefined {
-    return isKept && !upgrade && this.#connections.has(address) ? { kept: this.#connections, address } : undefined;
+  /** Returns a pooled connection, which is valid only until the next await. `undefined` if there is none. */
+  #pooled({ isPooled, address }: WorkerSlot, upgrade: ClientSide['upgrade']): WorkerConnection | undefined {
+    return isPooled && !upgrade && this.#connections.has(address) ? { pool: this.#connections, address } : undefined;
   }
 
-  /** Undefined: nobody listens there. */
-  async #open({ workerId, address, tunnelMachineId, isKept }: WorkerPlace, upgrade: ClientSide['upgrade'], gone: AbortSignal): Promise<Way | undefined> {
-    if (tunnelMachineId !== '') return wayBy(await this.#tunnels.open(tunnelMachineId, workerId, gone));
+  /** Opens a connection to the worker. Returns `undefined` if nothing listens there. */
+  async #open(
+    { workerId, address, tunnelMachineId, isPooled }: WorkerSlot, upgrade: ClientSide['upgrade'], gone: AbortSignal,
+  ): Promise<WorkerConnection | undefined> {
+    if (tunnelMachineId !== '') return direct(await this.#tunnels.open(tunnelMachineId, workerId, gone));
     const socket = await dial(address, gone);
-    return socket && isKept && !upgrade ? { socket, kept: this.#connections, address } : wayBy(socket);
+    return socket && isPooled && !upgrade ? { socket, pool: this.#connections, address } : direct(socket);
   }
 
-  #ask({ headers }: IncomingMessage, signal: AbortSignal): PlaceRequest {
+  #slotRequest({ headers }: IncomingMessage, signal: AbortSignal): SlotRequest {
     const [, mode, workerId] = /^\s*(?:(strict|strict-resume)\s+)?([\w-]{1,64})\s*$/i.exec(String(headers[WORKER_HEADER] ?? '')) ?? [];
     const strict = mode !== undefined;
-    return { workerId, strict, waitMs: strict ? this.#limits.waits.strictMs : this.#limits.holdMs, again: false, signal };
+    return { workerId, strict, waitMs: strict ? this.#limits.waits.strictMs : this.#limits.holdMs, isRetry: false, signal };
   }
 }
 
-function wayBy(socket: Duplex | undefined): Way | undefined {
+function direct(socket: Duplex | undefined): WorkerConnection | undefined {
   return socket && { socket };
 }

@@ -1,8 +1,7 @@
 /**
- * Answers an edge that asks, before it reads any body, what to do with a request to a load-balancing endpoint: send it straight to a worker, refuse it,
- * or leave it to a facade as it is. Only what is the same every time goes straight: a worker is ready, the client insists on none, there is nothing
- * to be cut out of the query, and no WebSocket is asked for. All else is the activator's. It runs beside each Envoy (facades/edge-authorizer.ts), and in
- * facades for Envoys without.
+ * Decides for an edge, before it reads a body, what to do with a request to a load-balancing endpoint: route it directly to a worker, reject it, or
+ * pass it to a facade unchanged. Only plain requests are routed directly: a worker is ready, the client prefers none, the query holds no key, and no
+ * WebSocket is requested. The activator handles all others. Runs beside each Envoy (facades/edge-authorizer.ts), and in facades for Envoys without one.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -21,32 +20,30 @@ import { cookieValues, KEY_COOKIE } from '../../proto/wire/own-cookies.ts';
 import { isPreflight } from '../plugins/cors.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { KeyWatch } from '../plugins/key-watch.ts';
-import { identify } from './admit.ts';
-import type { Identified } from './admit.ts';
-import { notAllowed, toLbError } from './lb-error.ts';
+import { authenticateCaller } from './authenticate-caller.ts';
+import type { AuthenticatedCaller } from './authenticate-caller.ts';
+import { unauthorized, toLbError } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
-import type { Places } from './places.ts';
+import type { LoadBalancer } from './load-balancer.ts';
 import { podOfHost } from './pod-target.ts';
-import { writeRefusal } from './write-refusal.ts';
+import { writeRejection } from './write-rejection.ts';
 
-/** How long core is waited for about a key that is not known here, in milliseconds: less than an edge waits for an answer (deploy/envoy/limits.ts). */
-const IDENTIFY_MS = 2_000;
+/** Longest wait for core to check a key, in milliseconds: less than an edge waits for an answer (deploy/envoy/limits.ts). */
+const AUTHENTICATE_MS = 2_000;
 const GRPC = /^application\/grpc\b/i;
-/** Endpoints whose activation is kept, as each request needs it, and it is always the same. */
+/** Most endpoints whose activation header is cached. Every request needs it, and it does not change. */
 const ACTIVATIONS_MAX = 5_000;
-/** What a path may hold to stand in a header. */
+/** A path that is valid in a header. */
 const PLAIN_PATH = /^\/[\x21-\x7e]*$/;
 
-/** What it needs. */
 export interface AuthorizerParts {
-  places: Places;
+  loadBalancer: LoadBalancer;
   gate: GateParts;
   keys: KeyWatch;
-  /** What decides besides keys and workers. */
   settings: AuthorizerSettings;
-  /** Whoever has it is answered. */
+  /** Key by which edges authenticate. */
   edgeKey: string;
   clock: Clock;
   logger: Logger;
@@ -62,14 +59,14 @@ export class Authorizer {
     this.#expected = sha256(parts.edgeKey);
   }
 
-  /** Whether an edge asks it something. */
-  isAsked({ url = '', headers }: IncomingMessage): boolean {
+  /** Returns whether the request is an authenticated question of an edge. */
+  handles({ url = '', headers }: IncomingMessage): boolean {
     const key = headers[EDGE_KEY_HEADER];
     return typeof key === 'string' && (url.startsWith(`${AUTHORIZE_PATH}/`) || url === AUTHORIZER_SETTINGS_PATH)
       && timingSafeEqual(sha256(key), this.#expected);
   }
 
-  /** Answers what it is asked. Never rejects. */
+  /** Answers a question of an edge. Never rejects. */
   async answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
     const { url = '' } = request;
     if (url === AUTHORIZER_SETTINGS_PATH) return void reply.writeHead(200).end(JSON.stringify(this.#parts.settings));
@@ -77,55 +74,55 @@ export class Authorizer {
     try {
       reply.writeHead(200, { ...await this.#direct(request), 'content-length': 0 }).end();
     } catch (error) {
-      // The edge takes 5xx for a fault of the authorizer; the facade says it in its own words when the request comes.
+      // The edge takes 5xx for a fault of the authorizer. It passes the request to a facade, which answers with the error itself.
       if (toLbError(error).status >= 500) reply.writeHead(200, { 'content-length': 0 }).end();
-      else writeRefusal(error, request, reply, this.#parts.logger);
+      else writeRejection(error, request, reply, this.#parts.logger);
     }
   }
 
-  /** What sends the request straight to a worker; undefined: nothing does. */
+  /** Returns the headers that route the request directly to a worker. `undefined` if it goes to a facade. */
   async #direct(request: IncomingMessage): Promise<OutgoingHttpHeaders | undefined> {
-    const { places, gate, settings: { domains, podDomains, processingMs } } = this.#parts;
+    const { loadBalancer, gate, settings: { domains, podDomains, processingMs } } = this.#parts;
     if (podOfHost(request, podDomains)) return undefined;
     const target = lbTarget(request, domains);
-    // Nobody could end a WebSocket of the edge's own when its key is revoked: facades carry them, and check keys again.
+    // An edge cannot end a WebSocket whose key was revoked. Facades forward them and check keys again.
     if (!target || request.headers.upgrade !== undefined) return undefined;
     if (isPreflight(request) && target.queryKey === undefined) return undefined;
     if (target.prefix === '' && request.headers.authorization === undefined && cookieValues(request.headers.cookie, KEY_COOKIE).length > 0) return undefined;
-    const who = await this.#soon(identify(request, target, gate));
+    const who = await this.#withTimeout(authenticateCaller(request, target, gate));
     if (!who || !isPlain(target) || request.headers[WORKER_HEADER] !== undefined) return undefined;
     if (!await this.#isReady(request, target, who)) return undefined;
-    // How many there are at a time is the edge's to see and to bound.
+    // The edge bounds concurrency itself.
     await gate.rateLimit?.admit(who.limited);
     const { headers } = request;
     const { endpointId } = target;
     return {
       [CLUSTER_HEADER]: clusterName(endpointId),
       [PATH_HEADER]: target.path.split('?', 1)[0]!,
-      // An edge that knows nothing of the endpoint yet brings it back to a facade. Nobody there speaks with workers of gRPC.
-      ...(places.carries(endpointId) ? { [ACTIVATION_HEADER]: this.#activationOf({ endpointId, accountId: who.accountId }) } : {}),
+      // An edge that does not know the endpoint yet passes the request to a facade. Facades cannot forward to workers that speak gRPC.
+      ...(loadBalancer.carries(endpointId) ? { [ACTIVATION_HEADER]: this.#activationOf({ endpointId, accountId: who.accountId }) } : {}),
       'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host,
       ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
       [TIMEOUT_HEADER]: processingMs,
     };
   }
 
-  /** Undefined when core does not answer: a facade that knows the key already lets the request in. */
-  async #soon<Value>(answer: Promise<Value>): Promise<Value | undefined> {
-    const over = new AbortController();
+  /** Returns `undefined` if core does not answer in time. A facade that has the key in its cache then authorizes the request. */
+  async #withTimeout<Value>(answer: Promise<Value>): Promise<Value | undefined> {
+    const done = new AbortController();
     try {
-      return await Promise.race([answer, delay(this.#parts.clock, IDENTIFY_MS, over.signal).then(() => undefined)]);
+      return await Promise.race([answer, delay(this.#parts.clock, AUTHENTICATE_MS, done.signal).then(() => undefined)]);
     } finally {
-      over.abort();
+      done.abort();
     }
   }
 
-  /** A call by gRPC waits here, unread: no facade could carry it. */
-  async #isReady({ headers, socket }: IncomingMessage, { endpointId }: LbTarget, who: Identified): Promise<boolean> {
-    const { places, keys, settings: { holdMs: waitMs } } = this.#parts;
-    if (places.hasReadyWorker(endpointId, who)) return true;
-    await places.told(endpointId);
-    if (places.hasReadyWorker(endpointId, who)) return true;
+  /** Returns whether a worker is ready. A gRPC call waits here, because no facade can forward it. */
+  async #isReady({ headers, socket }: IncomingMessage, { endpointId }: LbTarget, who: AuthenticatedCaller): Promise<boolean> {
+    const { loadBalancer, keys, settings: { holdMs: waitMs } } = this.#parts;
+    if (loadBalancer.hasReadyWorker(endpointId, who)) return true;
+    await loadBalancer.synced(endpointId);
+    if (loadBalancer.hasReadyWorker(endpointId, who)) return true;
     if (!GRPC.test(headers['content-type'] ?? '')) return false;
     if (socket.destroyed) return false;
     const gone = new AbortController();
@@ -137,14 +134,14 @@ export class Authorizer {
     });
     socket.once('close', leave);
     try {
-      await places.awaitReady(endpointId, who, { waitMs, signal: gone.signal });
+      await loadBalancer.awaitReady(endpointId, who, { waitMs, signal: gone.signal });
     } catch (error) {
-      throw isRevoked ? notAllowed('invalid api key') : error;
+      throw isRevoked ? unauthorized('invalid api key') : error;
     } finally {
       unwatch();
       socket.off('close', leave);
     }
-    return places.hasReadyWorker(endpointId, who);
+    return loadBalancer.hasReadyWorker(endpointId, who);
   }
 
   #activationOf(activation: Activation): string {
@@ -155,12 +152,12 @@ export class Authorizer {
   }
 }
 
-/** Adds it to a facade's app, before its other hooks: it is asked for every request. Without the edges' key nobody is answered. */
+/** Adds the authorizer to a facade's app, before other hooks. Does nothing if there is no edge key. */
 export function addAuthorizer(app: FastifyInstance, parts: AuthorizerParts): void {
   if (parts.edgeKey === '') return;
   const authorizer = new Authorizer(parts);
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    if (!authorizer.isAsked(raw)) return done();
+    if (!authorizer.handles(raw)) return done();
     reply.hijack();
     void authorizer.answer(raw, reply.raw);
   });

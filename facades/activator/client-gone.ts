@@ -1,17 +1,17 @@
-/** Tells when the client of a request has gone. */
+/** Watches whether the client of a request has disconnected. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { UpgradeSocket } from './upgrade-socket.ts';
 
-/** A socket that nobody reads says nothing of its end. What comes before it is joined to another one stays in its buffer, and is no more than that. */
+/** Watches a socket for its end without reading data: a socket that is not read emits no end. Early bytes stay in its buffer. */
 function watch(socket: Socket, leave: () => void): void {
-  const look = (): void => { if (socket.readableLength === 0) socket.read(0); };
-  socket.on('readable', look);
+  const check = (): void => { if (socket.readableLength === 0) socket.read(0); };
+  socket.on('readable', check);
   socket.once('end', leave);
   socket.once('close', leave);
 }
 
-/** Aborts when it goes; aborted already when it went while its key was looked at, of which nobody tells any more. */
+/** Returns a signal that aborts when the client disconnects. It is aborted already if that happened while the key was checked. */
 export function clientGone(reply: ServerResponse, upgrade: UpgradeSocket | undefined): AbortSignal {
   const gone = new AbortController();
   const leave = (): void => gone.abort();

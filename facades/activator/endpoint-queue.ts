@@ -1,48 +1,48 @@
 /**
- * The workers of one endpoint and the requests that wait for one: first come first served, the least loaded worker first, of several the one whose turn
- * is the longest ago, never more at a worker than it takes at once. Holds no bytes of any request.
+ * Queues the requests of one endpoint and hands out slots at its workers: first come, first served; the least loaded worker first; on a tie the
+ * worker that was served least recently. A worker never gets more requests than its concurrency. Holds no bytes of a request.
  */
 import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
-import { notAllowed, noWorkers, workerGone, workerTimeout } from './lb-error.ts';
+import { noWorkers, unauthorized, workerGone, workerTimeout } from './lb-error.ts';
 
-/** How long a worker that refused a connection, or said that it is full, gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
+/** How long a worker gets no requests after it refused a connection or answered that it is full, in milliseconds. Its agent probes it meanwhile. */
 const SUSPECT_MS = 500;
 
-/** How long after a worker is ready its agent has seen by then how it treats connections, and core has told, in milliseconds. */
-const WATCHED_MS = 10_000;
+/** How long after a worker is ready core knows how it treats idle connections, in milliseconds: its agent has probed it and reported by then. */
+const PROBED_MS = 10_000;
 
-/** A place at a worker. */
-export interface WorkerPlace {
+/** Capacity for one request at a worker. */
+export interface WorkerSlot {
   workerId: string;
-  /** host:port; empty: `tunnelMachineId` says how it is reached. */
+  /** host:port. Empty if the worker is reached by a tunnel. */
   address: string;
-  /** The machine through whose tunnel alone it is reached; empty: it is reached by its address. */
+  /** Machine whose tunnel leads to the worker. Empty if the worker is reached by its address. */
   tunnelMachineId: string;
-  /** Its connections may be kept for other requests. */
-  isKept: boolean;
-  /** It is asked before it gets a body. */
-  isAsked: boolean;
-  /** It does not answer when it is asked. */
-  askNoMore(): void;
-  /** Gives it back. May be called more than once. */
+  /** Connections to this worker may be pooled and reused. */
+  isPooled: boolean;
+  /** The request is sent with `Expect: 100-continue`. */
+  expectsContinue: boolean;
+  /** Sends no `Expect: 100-continue` to this worker from now on, because it does not answer it. */
+  disableContinue(): void;
+  /** Releases the slot. Idempotent. */
   release(): void;
 }
 
-/** What a request asks for. */
-export interface PlaceRequest {
-  /** The worker that the client wants; undefined: any. */
+/** A request for a slot. */
+export interface SlotRequest {
+  /** Preferred worker. `undefined` means any. */
   workerId: string | undefined;
-  /** It wants that one or none. */
+  /** Only the preferred worker will do. */
   strict: boolean;
   /** Longest wait in milliseconds. */
   waitMs: number;
-  /** It was given a place before, at a worker that could not be reached: it goes to the front. */
-  again: boolean;
-  /** Aborts when the client has gone, or may not wait any more. */
+  /** The request had a slot at a worker that could not be reached: it goes to the front of the queue. */
+  isRetry: boolean;
+  /** Aborts when the client has disconnected or its key was revoked. */
   signal: AbortSignal;
-  /** Key of the request. Absent or empty: an edge has let it in. */
+  /** API key of the request. Absent or empty if an edge has authorized it. */
   apiKey?: string;
 }
 
@@ -51,22 +51,22 @@ interface Worker {
   address: string;
   tunnelMachineId: string;
   ready: boolean;
-  /** Since when. */
+  /** When it became ready, by the monotonic clock. */
   readyAtMs: number;
-  /** Core names it no more: what runs there runs on, and is counted until it ends. */
+  /** Core no longer lists it. Its running requests are counted until they end. */
   gone: boolean;
   inFlight: number;
-  /** Fewer workers are enough: it gets nothing while another has less than is its share. */
+  /** Scaling wants to stop it: it gets nothing while another worker has less than its share. */
   surplus: boolean;
-  /** Number of its latest request among those of the endpoint. */
-  turn: number;
-  isAsked: boolean;
+  /** Sequence number of its latest request within the endpoint. */
+  lastServed: number;
+  expectsContinue: boolean;
   suspect: Timer | undefined;
 }
 
 interface Waiter {
-  asked: PlaceRequest;
-  give(place: WorkerPlace): void;
+  request: SlotRequest;
+  grant(slot: WorkerSlot): void;
   fail(error: Error): void;
 }
 
@@ -76,18 +76,18 @@ export class EndpointQueue {
   readonly #workers = new Map<string, Worker>();
   readonly #waiters = new Set<Waiter>();
   #concurrency = 1;
-  /** Requests for which one worker is wanted; 0: not known. */
-  #share = 0;
+  /** Requests in flight for which scaling starts one worker. 0 if unknown. */
+  #requestsPerWorker = 0;
   #isH2c = false;
-  #keepsConnections = false;
-  #turns = 0;
-  #told = Promise.withResolvers<void>();
-  /** Core has told of its workers, or that it will not. */
-  isTold = false;
-  /** Of the rotation that it knows; empty: it knows none, or core gives them none. */
+  #poolsConnections = false;
+  #served = 0;
+  #synced = Promise.withResolvers<void>();
+  /** Core has sent the workers of the endpoint, or the queue is closed. */
+  isSynced = false;
+  /** Version of the endpoint set. Empty if none is known, or if core sends no versions. */
   version = '';
 
-  /** `onChanged`: somebody came, got a place, or left. */
+  /** `onChanged` is called when a request joins, gets a slot, or leaves. */
   constructor(clock: Clock, onChanged: () => void) {
     this.#clock = clock;
     this.#onChanged = onChanged;
@@ -97,182 +97,181 @@ export class EndpointQueue {
     return this.#waiters.size;
   }
 
-  /** Resolves as soon as `isTold`. */
-  get told(): Promise<void> {
-    return this.#told.promise;
+  /** Resolves as soon as `isSynced` is true. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
   }
 
-  /** Its workers speak HTTP/2 without TLS, which only an edge does. */
+  /** The workers speak HTTP/2 without TLS, which only an edge does. */
   get isH2c(): boolean {
     return this.#isH2c;
   }
 
-  /** Whoever comes may go past it: see Places.hasReadyWorker. Where one must be reached by a tunnel, all are shared out here. */
+  /** Requests may bypass the queue (LoadBalancer.hasReadyWorker). Never if a worker is reached by a tunnel: then all requests go through here. */
   get isDirect(): boolean {
     if (!this.#isH2c && (this.#waiters.size > 0 || this.#concurrency < LB_DIRECT_CONCURRENCY_MIN)) return false;
     const ready = [...this.#workers.values()].filter((worker) => worker.ready);
     return ready.some(({ suspect }) => !suspect) && ready.every(({ tunnelMachineId }) => tunnelMachineId === '');
   }
 
-  /** Requests and connections by worker; those with none are left out. */
+  /** Returns requests and connections in flight by worker. Idle workers are left out. */
   loads(): { workerId: string; inFlight: number }[] {
     return [...this.#workers.values()].filter(({ inFlight }) => inFlight > 0).map(({ id, inFlight }) => ({ workerId: id, inFlight }));
   }
 
-  /** A place that is free now. Whoever waits could not have had it. */
-  take(asked: PlaceRequest): WorkerPlace | undefined {
-    const worker = this.#choose(asked);
-    const place = worker && this.#take(worker);
-    if (place) this.#onChanged();
-    return place;
+  /** Returns a slot that is free now, or `undefined`. A waiting request could not have used it, so none is overtaken. */
+  tryAcquire(request: SlotRequest): WorkerSlot | undefined {
+    const worker = this.#pick(request);
+    const slot = worker && this.#occupy(worker);
+    if (slot) this.#onChanged();
+    return slot;
   }
 
-  /** Resolves with a place. Rejects with an LbError: nothing came in time, or the worker is gone. */
-  place(asked: PlaceRequest): Promise<WorkerPlace> {
+  /** Waits for a slot. Rejects with an LbError if none is free in time or the preferred worker is gone. */
+  acquire(request: SlotRequest): Promise<WorkerSlot> {
     return new Promise((resolve, reject) => {
-      const over = (): void => waiter.fail(asked.strict ? workerTimeout() : noWorkers());
-      const timer = this.#clock.after(asked.waitMs, over);
-      const settle = (): void => {
+      const expire = (): void => waiter.fail(request.strict ? workerTimeout() : noWorkers());
+      const timer = this.#clock.after(request.waitMs, expire);
+      const leave = (): void => {
         timer.cancel();
-        asked.signal.removeEventListener('abort', leave);
+        request.signal.removeEventListener('abort', abort);
         this.#waiters.delete(waiter);
         this.#onChanged();
       };
       const waiter: Waiter = {
-        asked,
-        give: (place) => { settle(); resolve(place); },
-        fail: (error) => { settle(); reject(error); },
+        request,
+        grant: (slot) => { leave(); resolve(slot); },
+        fail: (error) => { leave(); reject(error); },
       };
-      const leave = (): void => waiter.fail(new Error('the client has gone'));
-      asked.signal.addEventListener('abort', leave, { once: true });
-      this.#join(waiter);
-      this.#serve();
+      const abort = (): void => waiter.fail(new Error('the client has disconnected'));
+      request.signal.addEventListener('abort', abort, { once: true });
+      this.#enqueue(waiter);
+      this.#dispatch();
       if (this.#waiters.has(waiter)) this.#onChanged();
     });
   }
 
-  /** The picture of core. */
+  /** Replaces the endpoint set with the one that core sent. */
   update({ workerConcurrency, requestsPerWorker, h2c, keepsConnections, workers, version }: EndpointRotation): void {
-    this.#hear();
+    this.#markSynced();
     this.version = version;
     this.#isH2c = h2c;
-    this.#keepsConnections = keepsConnections;
+    this.#poolsConnections = keepsConnections;
     const now = this.#clock.monotonicMs();
     this.#concurrency = Math.max(1, workerConcurrency);
-    this.#share = requestsPerWorker;
-    const named = new Set(workers.map(({ workerId }) => workerId));
+    this.#requestsPerWorker = requestsPerWorker;
+    const listed = new Set(workers.map(({ workerId }) => workerId));
     for (const { workerId: id, address, ready, tunnelMachineId, surplus } of workers) {
-      const worker = this.#workers.get(id)
-        ?? { id, address, tunnelMachineId, ready: false, readyAtMs: now, gone: false, inFlight: 0, surplus, turn: 0, isAsked: true, suspect: undefined };
-      const isKnown = address !== '' || tunnelMachineId !== '';
+      const worker = this.#workers.get(id) ?? newWorker(id, now);
+      const isReachable = address !== '' || tunnelMachineId !== '';
       if (!worker.ready) worker.readyAtMs = now;
-      this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, surplus, ready: ready && isKnown, gone: false }));
+      this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, surplus, ready: ready && isReachable, gone: false }));
     }
     for (const worker of this.#workers.values()) {
-      if (named.has(worker.id)) continue;
+      if (listed.has(worker.id)) continue;
       Object.assign(worker, { ready: false, gone: true });
       if (worker.inFlight === 0) this.#workers.delete(worker.id);
     }
-    for (const waiter of this.#waiters) if (waiter.asked.strict && !named.has(waiter.asked.workerId ?? '')) waiter.fail(workerGone());
-    this.#serve();
+    for (const { request, fail } of this.#waiters) if (request.strict && !listed.has(request.workerId ?? '')) fail(workerGone());
+    this.#dispatch();
   }
 
-  /** Nobody keeps the rotation up to date any more: nothing new goes by it. What runs is counted until it ends. */
-  forgetRotation(): void {
+  /** Drops the endpoint set, because core no longer updates it. Requests in flight are counted until they end. */
+  dropBackends(): void {
     for (const worker of this.#workers.values()) {
       Object.assign(worker, { ready: false });
       if (worker.inFlight === 0) this.#workers.delete(worker.id);
     }
     this.version = '';
-    this.isTold = false;
-    this.#told = Promise.withResolvers<void>();
+    this.isSynced = false;
+    this.#synced = Promise.withResolvers<void>();
   }
 
-  /** A worker could not be reached, or is full. */
+  /** Sends no requests to a worker for SUSPECT_MS, because it could not be reached or is full. */
   suspect(workerId: string): void {
     const worker = this.#workers.get(workerId);
     if (!worker || worker.suspect) return;
     worker.suspect = this.#clock.after(SUSPECT_MS, () => {
       worker.suspect = undefined;
-      this.#serve();
+      this.#dispatch();
     });
   }
 
-  /** Refuses those that wait with a key that does not do any more. */
-  refuse(apiKey: string): void {
-    for (const waiter of this.#waiters) if (waiter.asked.apiKey === apiKey) waiter.fail(notAllowed('invalid api key'));
+  /** Fails the waiting requests of a key that is no longer valid. */
+  rejectKey(apiKey: string): void {
+    for (const { request, fail } of this.#waiters) if (request.apiKey === apiKey) fail(unauthorized('invalid api key'));
   }
 
-  /** Keys of those that wait, the oldest first; empty: an edge has let it in. */
+  /** Returns the keys of waiting requests, the oldest first. Empty for a request that an edge has authorized. */
   *keys(): Iterable<string> {
-    for (const { asked } of this.#waiters) yield asked.apiKey ?? '';
+    for (const { request } of this.#waiters) yield request.apiKey ?? '';
   }
 
-  /** Nobody can be served any more. */
+  /** Fails all waiting requests with `error`. */
   close(error: Error): void {
-    this.#hear();
+    this.#markSynced();
     for (const waiter of this.#waiters) waiter.fail(error);
     for (const worker of this.#workers.values()) worker.suspect?.cancel();
   }
 
-  #hear(): void {
-    this.isTold = true;
-    this.#told.resolve();
+  #markSynced(): void {
+    this.isSynced = true;
+    this.#synced.resolve();
   }
 
-  #join(waiter: Waiter): void {
-    if (!waiter.asked.again) return void this.#waiters.add(waiter);
+  #enqueue(waiter: Waiter): void {
+    if (!waiter.request.isRetry) return void this.#waiters.add(waiter);
     const others = [...this.#waiters];
     this.#waiters.clear();
     for (const each of [waiter, ...others]) this.#waiters.add(each);
   }
 
-  #serve(): void {
+  #dispatch(): void {
     for (const waiter of this.#waiters) {
-      const { workerId, strict } = waiter.asked;
-      if (strict && this.isTold && this.#workers.get(workerId!)?.gone !== false) {
+      const { workerId, strict } = waiter.request;
+      if (strict && this.isSynced && this.#workers.get(workerId!)?.gone !== false) {
         waiter.fail(workerGone());
         continue;
       }
-      const worker = this.#choose(waiter.asked);
-      if (worker) waiter.give(this.#take(worker));
-      // The next ones could only overtake it; those that insist on one worker block nobody else.
+      const worker = this.#pick(waiter.request);
+      if (worker) waiter.grant(this.#occupy(worker));
+      // Later requests would overtake this one. A strict request blocks nobody.
       else if (!strict) break;
     }
-    this.#serveStrict();
+    this.#dispatchStrict();
   }
 
-  /** Those behind a request that waits for any worker may have theirs with room only when that one could not use it, so nobody is overtaken. */
-  #serveStrict(): void {
+  /** Serves strict requests behind a request that waits for any worker. Their worker has capacity that the first one could not use, so none is overtaken. */
+  #dispatchStrict(): void {
     for (const waiter of this.#waiters) {
-      const worker = waiter.asked.strict ? this.#choose(waiter.asked) : undefined;
-      if (worker) waiter.give(this.#take(worker));
+      const worker = waiter.request.strict ? this.#pick(waiter.request) : undefined;
+      if (worker) waiter.grant(this.#occupy(worker));
     }
   }
 
-  #choose({ workerId, strict }: PlaceRequest): Worker | undefined {
-    const named = workerId === undefined ? undefined : this.#workers.get(workerId);
-    if (named && this.#hasRoom(named)) return named;
+  #pick({ workerId, strict }: SlotRequest): Worker | undefined {
+    const preferred = workerId === undefined ? undefined : this.#workers.get(workerId);
+    if (preferred && this.#hasCapacity(preferred)) return preferred;
     if (strict) return undefined;
     let best: Worker | undefined;
-    for (const worker of this.#workers.values()) if (this.#hasRoom(worker) && (!best || this.#comesBefore(worker, best))) best = worker;
+    for (const worker of this.#workers.values()) if (this.#hasCapacity(worker) && (!best || this.#isBetter(worker, best))) best = worker;
     return best;
   }
 
-  #hasRoom({ ready, suspect, inFlight }: Worker): boolean {
+  #hasCapacity({ ready, suspect, inFlight }: Worker): boolean {
     return ready && !suspect && inFlight < this.#concurrency;
   }
 
-  /** Those that are not to become idle first, up to their share; of as good ones the least loaded, and then the one whose turn is the longest ago. */
-  #comesBefore(one: Worker, other: Worker): boolean {
-    const [packed, otherPacked] = [one, other].map(({ surplus, inFlight }) => !surplus && inFlight < this.#share);
+  /** Prefers workers that are no surplus, up to their share; then the least loaded; then the least recently served. */
+  #isBetter(one: Worker, other: Worker): boolean {
+    const [packed, otherPacked] = [one, other].map(({ surplus, inFlight }) => !surplus && inFlight < this.#requestsPerWorker);
     if (one.surplus !== other.surplus && packed !== otherPacked) return packed!;
-    return one.inFlight === other.inFlight ? one.turn < other.turn : one.inFlight < other.inFlight;
+    return one.inFlight === other.inFlight ? one.lastServed < other.lastServed : one.inFlight < other.inFlight;
   }
 
-  #take(worker: Worker): WorkerPlace {
+  #occupy(worker: Worker): WorkerSlot {
     worker.inFlight += 1;
-    worker.turn = this.#turns += 1;
+    worker.lastServed = this.#served += 1;
     let held = true;
     const release = (): void => {
       if (!held) return;
@@ -280,10 +279,18 @@ export class EndpointQueue {
       worker.inFlight -= 1;
       if (worker.inFlight === 0 && worker.gone) this.#workers.delete(worker.id);
       this.#onChanged();
-      this.#serve();
+      this.#dispatch();
     };
-    const { id: workerId, address, tunnelMachineId, isAsked, readyAtMs } = worker;
-    const isKept = this.#keepsConnections && tunnelMachineId === '' && this.#clock.monotonicMs() - readyAtMs >= WATCHED_MS;
-    return { workerId, address, tunnelMachineId, isKept, isAsked, askNoMore: () => { worker.isAsked = false; }, release };
+    const { id: workerId, address, tunnelMachineId, expectsContinue, readyAtMs } = worker;
+    const isPooled = this.#poolsConnections && tunnelMachineId === '' && this.#clock.monotonicMs() - readyAtMs >= PROBED_MS;
+    const disableContinue = (): void => { worker.expectsContinue = false; };
+    return { workerId, address, tunnelMachineId, isPooled, expectsContinue, disableContinue, release };
   }
+}
+
+function newWorker(id: string, readyAtMs: number): Worker {
+  return {
+    id, address: '', tunnelMachineId: '', ready: false, readyAtMs, gone: false, inFlight: 0, surplus: false, lastServed: 0,
+    expectsContinue: true, suspect: undefined,
+  };
 }

@@ -1,41 +1,40 @@
-/** Two sockets that have become one WebSocket: each gets what the other says, until one of them ends, is silent for too long, or its key was revoked. */
+/** Joins two sockets to one WebSocket, until one of them ends, both are idle for too long, or the key is revoked. */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { WatchKey } from '../plugins/key-watch.ts';
 import { closeFrame, FrameEnds, POLICY_VIOLATION } from './socket-frames.ts';
 
-/** How long one side may take to end what the other has ended, in milliseconds. */
+/** How long one side may take to end after the other has ended, in milliseconds. */
 const END_MS = 5_000;
-/** How long the worker's present frame may take to end once the key was revoked, in milliseconds: a close frame inside it would be part of it. */
+/** How long the worker's current frame may take to end after the key was revoked, in milliseconds: a close frame cannot be inside another frame. */
 const FRAME_MS = 1_000;
 
-/** What is joined. */
-export interface Joined {
+export interface JoinedSockets {
   client: Socket;
   worker: Duplex;
-  /** Longest silence of both, in milliseconds. */
+  /** Longest time without bytes in either direction, in milliseconds. */
   idleMs: number;
-  /** Undefined: no key opened it. */
+  /** `undefined` if no key opened the connection. */
   watchKey: WatchKey | undefined;
 }
 
-/** Joins them. `onOver`: both have ended, or will soon. */
-export function joinSockets(joined: Joined, clock: Clock, onOver: () => void): void {
+/** Joins two sockets. `onOver` is called when both have ended or will end soon. */
+export function joinSockets(joined: JoinedSockets, clock: Clock, onOver: () => void): void {
   new SocketPair(joined, clock, onOver).join();
 }
 
 class SocketPair {
-  readonly #joined: Joined;
+  readonly #joined: JoinedSockets;
   readonly #clock: Clock;
   readonly #onOver: () => void;
   readonly #frames = new FrameEnds();
   #unwatch = (): void => undefined;
   #isOver = false;
   #isRevoked = false;
-  #lastWords: Timer | undefined;
+  #endTimer: Timer | undefined;
 
-  constructor(joined: Joined, clock: Clock, onOver: () => void) {
+  constructor(joined: JoinedSockets, clock: Clock, onOver: () => void) {
     this.#joined = joined;
     this.#clock = clock;
     this.#onOver = onOver;
@@ -44,15 +43,14 @@ class SocketPair {
   join(): void {
     const { client, worker, idleMs, watchKey } = this.#joined;
     const end = (): void => this.#end();
-    // Whatever passes, passes here too.
     client.setTimeout(idleMs, end);
     for (const side of [client, worker]) {
       side.on('error', end);
       side.once('close', end);
-      // The other side may have something to say yet, and may be a server that never ends by itself.
-      side.once('end', () => { this.#lastWords ??= this.#isOver ? undefined : this.#clock.after(END_MS, end); });
+      // The other side may still send, but may never end by itself.
+      side.once('end', () => { this.#endTimer ??= this.#isOver ? undefined : this.#clock.after(END_MS, end); });
     }
-    // Its end was waited for; from here on it is read.
+    // Until now the socket was watched for its end only (client-gone.ts). From now on it is read.
     client.removeAllListeners('readable');
     client.pipe(worker);
     if (!watchKey) return void worker.pipe(client);
@@ -62,7 +60,7 @@ class SocketPair {
     this.#unwatch = watchKey(() => this.#revoke());
   }
 
-  /** As a pipe does, and knows where frames end. */
+  /** Pipes bytes to the client and tracks frame boundaries. */
   #toClient(piece: Buffer): void {
     if (this.#isOver) return;
     const { client, worker } = this.#joined;
@@ -77,10 +75,10 @@ class SocketPair {
   #revoke(): void {
     if (this.#isOver) return;
     this.#isRevoked = true;
-    // From now on nothing of the client reaches the worker.
+    // From now on no byte of the client reaches the worker.
     this.#joined.client.unpipe(this.#joined.worker);
     if (this.#frames.isBetween) this.#close();
-    else this.#lastWords ??= this.#clock.after(FRAME_MS, () => this.#end());
+    else this.#endTimer ??= this.#clock.after(FRAME_MS, () => this.#end());
   }
 
   #close(): void {
@@ -92,7 +90,7 @@ class SocketPair {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#unwatch();
-    this.#lastWords?.cancel();
+    this.#endTimer?.cancel();
     const { client, worker } = this.#joined;
     client.destroySoon();
     worker.end();

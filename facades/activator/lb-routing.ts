@@ -1,6 +1,6 @@
 /**
- * Whether a request is for a worker or a pod is known before the router looks at it, and then the router does not: its paths may be whatever their owner
- * likes, also what stands in no URL of ours. What is no path at all has no route either.
+ * Finds requests to workers and pods before the router sees them, and hides their paths from the router: such a path may be anything, even one that
+ * the router rejects. A path that cannot be decoded gets no route either.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
@@ -8,53 +8,53 @@ import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.t
 import { isReadable } from '../plugins/unknown-route.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
-import type { Admitted } from './places.ts';
+import type { AuthorizedCaller } from './load-balancer.ts';
 import { podOfHost, podOfPath } from './pod-target.ts';
 import type { PodTarget } from './pod-target.ts';
 
-/** By what a request is told to be for whom. */
+/** Forms by which a request names its target. */
 export interface LbForms {
-  /** Behind an endpoint's id they make the host form. */
+  /** Domains of the host form, `<endpoint id>.<domain>`. */
   domains: readonly string[];
-  /** Behind a pod's id and port they make the host form, which is open to everybody. Empty: there is none. */
+  /** Domains of the host form of pods, `<pod id>-<port>.<domain>`, which needs no key. Empty if there is none. */
   podDomains: readonly string[];
-  /** Whose word on a request counts. Empty: nobody's. */
+  /** Key by which edges authenticate. Empty if there are none. */
   edgeKey: string;
 }
 
-/** `letIn`: an edge has let the request in. */
-export type LetIn = LbTarget & { letIn?: Admitted };
+/** Target of a request. `authorized` is the caller if an edge has authorized the request. */
+export type AuthorizedTarget = LbTarget & { authorized?: AuthorizedCaller };
 
-/** What a request is for. */
-export type Wanted = { pod: PodTarget; target?: undefined } | { pod?: undefined; target: LetIn };
+/** Where a request goes: a pod or a load-balancing endpoint. */
+export type RoutedRequest = { pod: PodTarget; target?: undefined } | { pod?: undefined; target: AuthorizedTarget };
 
-/** No surface has a route there. */
+/** A path without a route. */
 const NO_ROUTE = '/.';
-/** Longest path of an operation that may be a worker's as well, in characters without the query: no id that the router takes is longer. */
+/** Longest path of an operation that may belong to a worker too, in characters without the query: the router accepts no longer ids. */
 const SHARED_LENGTH_MAX = 1_024;
 
 export class LbRouting {
   readonly #forms: LbForms;
-  readonly #wanted = new WeakMap<IncomingMessage, Wanted>();
-  /** What hooks and handlers see, where the router saw something else. */
+  readonly #routes = new WeakMap<IncomingMessage, RoutedRequest>();
+  /** Original URLs of requests whose path is hidden from the router. */
   readonly #urls = new WeakMap<IncomingMessage, string>();
 
   constructor(forms: LbForms) {
     this.#forms = forms;
   }
 
-  /** What the router is to see of a request whose path is `url`. */
+  /** Returns the path that the router sees for a request whose path is `url`. */
   routed(request: IncomingMessage, url: string): string {
     request.url = url;
-    const wanted = wantedOf(request, this.#forms);
-    if (wanted) this.#wanted.set(request, wanted);
-    const mayBeOurs = !wanted || (wanted.target?.isShared === true && url.split('?', 1)[0]!.length <= SHARED_LENGTH_MAX);
+    const route = routeOf(request, this.#forms);
+    if (route) this.#routes.set(request, route);
+    const mayBeOurs = !route || (route.target?.isShared === true && url.split('?', 1)[0]!.length <= SHARED_LENGTH_MAX);
     if (mayBeOurs && isReadable(url)) return url;
     this.#urls.set(request, url);
     return NO_ROUTE;
   }
 
-  /** Adds the hook that must be an app's first. */
+  /** Adds the hook that restores original URLs. It must be the first of the app. */
   addTo(app: FastifyInstance): void {
     app.addHook('onRequest', ({ raw }, _reply, done) => {
       const url = this.#urls.get(raw);
@@ -63,30 +63,30 @@ export class LbRouting {
     });
   }
 
-  /** Undefined: it is for another surface. */
-  wantedBy(request: IncomingMessage): Wanted | undefined {
-    return this.#wanted.get(request);
+  /** Returns the route of a request. `undefined` if it is for another surface. */
+  routeFor(request: IncomingMessage): RoutedRequest | undefined {
+    return this.#routes.get(request);
   }
 }
 
-/** The pod or the endpoint that a request is for; undefined: it is for another surface. A host or an edge's word comes before any path. */
-export function wantedOf(request: IncomingMessage, forms: LbForms): Wanted | undefined {
+/** Returns the pod or endpoint that a request is for. `undefined` if it is for another surface. Host and edge header win over the path. */
+export function routeOf(request: IncomingMessage, forms: LbForms): RoutedRequest | undefined {
   const open = podOfHost(request, forms.podDomains);
   if (open) return { pod: open };
-  const target = targetOf(request, forms);
+  const target = endpointTargetOf(request, forms);
   if (target) return { target };
   const pod = podOfPath(request);
   return pod && { pod };
 }
 
-/** What a request asks for; an edge's activation names the endpoint, and then the path is the worker's already. Undefined: it is for another surface. */
-function targetOf(request: IncomingMessage, { edgeKey, domains }: LbForms): LetIn | undefined {
+/** Returns the endpoint of a request. With the activation header of an edge the path is the worker's already. `undefined` if it is for another surface. */
+function endpointTargetOf(request: IncomingMessage, { edgeKey, domains }: LbForms): AuthorizedTarget | undefined {
   const text = request.headers[ACTIVATION_HEADER];
   const activation = typeof text === 'string' ? readActivation(edgeKey, text) : undefined;
   if (!activation) return lbTarget(request, domains);
   const prefix = request.headers['x-forwarded-prefix'];
   return {
     endpointId: activation.endpointId, path: request.url ?? '/', prefix: typeof prefix === 'string' ? prefix : '', queryKey: undefined, isShared: false,
-    letIn: { apiKey: '', accountId: activation.accountId },
+    authorized: { apiKey: '', accountId: activation.accountId },
   };
 }

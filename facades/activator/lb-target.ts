@@ -1,32 +1,32 @@
-/** Which load-balancing endpoint a request is for, by path or by host, and what of its path the worker sees. Pure. */
+/** Finds the load-balancing endpoint of a request, by path or by host, and the path that the worker sees. Pure. */
 import type { IncomingMessage } from 'node:http';
 import { isRestV2Word } from '../plugins/rest-v2-words.ts';
 
-/** What a request asks for. */
+/** The target of a request. */
 export interface LbTarget {
-  /** Or the pod's. */
+  /** Id of the endpoint, or of the pod. */
   endpointId: string;
   /** Path and query as the worker sees them, without the key. */
   path: string;
-  /** What was cut off in front; empty in the host form. */
+  /** Prefix that was cut off the path. Empty in the host form. */
   prefix: string;
-  /** The key of the query, if one is there. */
+  /** Key in the query (`api_key`). `undefined` if there is none. */
   queryKey: string | undefined;
-  /** Under /openai/, /explain, /logs/, /jobs/, at /metrics, /times, /errors a queue has operations too; all of a load-balancing endpoint is its workers'. */
+  /** The path is also an operation of queue-based endpoints: under /openai/, /explain, /logs/, /jobs/, at /metrics, /times, /errors. */
   isShared: boolean;
-  /** What stands in Authorization is for what answers. */
+  /** The Authorization header is forwarded. */
   keepsKey?: boolean;
 }
 
-/** Operations of queue-based endpoints: they are the queue surface's to answer, whatever the endpoint is. */
+/** Operations of queue-based endpoints. The queue surface answers them for every type of endpoint. */
 const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
 const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
 const SHARED_FORM = /^\/+(openai\/|(explain|metrics|times|errors)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$)|jobs\/+(cancel|retry)\/*([?#]|$))/;
-/** As nearly all requests of queue-based endpoints are written: what `lbTarget` says of them without taking them apart. */
+/** Form of nearly all requests to queue-based endpoints: a fast path that avoids parsing. */
 const PLAIN_QUEUE_FORM = /^\/v2\/[a-z0-9]{14}\/(run|runsync|health|(status|status-sync|stream)\/[\w-]+)(\?|$)/;
 const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;
 
-/** Undefined: it is for another surface. `domains`: behind an endpoint's id they make the host form. */
+/** Returns the target of a request. `undefined` if it is for another surface. `domains`: domains of the host form, `<endpoint id>.<domain>`. */
 export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, domains: readonly string[]): LbTarget | undefined {
   const url = request.url ?? '/';
   const hostId = endpointOfHost(request.headers.host, domains);
@@ -38,7 +38,7 @@ export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, doma
   return target(id, `${rest === '' ? '/' : rest}${query}`, `/v2/${id}`);
 }
 
-/** Each part is decoded by itself: a job id with a slash in it is still a job id. */
+/** Decodes each part by itself: a job id may contain an escaped slash. */
 function isQueueOperation(path: string): boolean {
   const parts = path.split('/').filter((part) => part !== '').map((part) => decoded(part) ?? part);
   return (parts.length === 1 && OF_ENDPOINT.test(parts[0]!)) || (parts.length === 2 && OF_JOB.test(parts[0]!));
@@ -48,7 +48,7 @@ function target(endpointId: string, url: string, prefix: string): LbTarget {
   const at = url.indexOf('?');
   const isShared = prefix !== '' && SHARED_FORM.test(url);
   if (at < 0) return { endpointId, path: url, prefix, queryKey: undefined, isShared };
-  // Taken out as text: whatever else is in the query stays as the client wrote it.
+  // Removed as text, so that the rest of the query stays as the client wrote it.
   const parts = url.slice(at + 1).split('&');
   const keys = parts.filter(isKey);
   const others = parts.filter((part) => !isKey(part));
@@ -56,7 +56,7 @@ function target(endpointId: string, url: string, prefix: string): LbTarget {
   return { endpointId, path, prefix, queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice(keys[0].indexOf('=') + 1)), isShared };
 }
 
-/** As it is read elsewhere, where names are unescaped first. */
+/** Matches escaped names too, as query parsers do. */
 function isKey(part: string): boolean {
   return part.startsWith('api_key=') || (part.includes('%') && decoded(part.split('=', 1)[0]!) === 'api_key' && part.includes('='));
 }

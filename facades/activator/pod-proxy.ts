@@ -1,6 +1,6 @@
 /**
- * Requests to the http ports of pods. By path they need a key of the account, as they share an origin with the API; by host the operator has opened
- * them to everybody, each pod's port is an origin of its own, and what asks for a password is the pod's program.
+ * Forwards requests to the HTTP ports of pods. The path form needs a key of the account, because it shares its origin with the API. The host form is
+ * open to everybody if the operator enables it: each port has an origin of its own, and the pod's program asks for a password if it wants one.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -15,22 +15,21 @@ import type { RateLimit } from '../plugins/rate-limit.ts';
 import type { UpgradeSocket } from './upgrade-socket.ts';
 import { clientGone } from './client-gone.ts';
 import { dial, forward } from './forward.ts';
-import type { ForwardLimits, ForwardPlace } from './forward.ts';
-import { noPodKey, podSilent, tooLarge } from './lb-error.ts';
+import type { ForwardLimits, ForwardTarget } from './forward.ts';
+import { podKeyMissing, podNotListening, payloadTooLarge } from './lb-error.ts';
 import type { PodTarget } from './pod-target.ts';
 import type { Tunnels } from './tunnels.ts';
 
-/** How long an answer of core is used, in milliseconds (edge_service.proto). A page brings a hundred requests at once. */
-const KEPT_MS = 1_500;
-const KEPT_MAX = 5_000;
-/** Questions to core at a time: a flood of made-up pods or keys must not become a flood of calls. */
-const QUESTIONS_MAX = 1_000;
-/** A pod is no worker: nobody else could have its requests. */
-const NO_WORKER: ForwardPlace = { workerId: '', isAsked: false, askNoMore: () => undefined };
+/** How long a lookup is cached, in milliseconds (edge_service.proto). A page makes a hundred requests at once. */
+const CACHE_MS = 1_500;
+const CACHE_MAX = 5_000;
+/** Most concurrent lookups: a flood of invalid pods or keys must not become a flood of calls to core. */
+const LOOKUPS_MAX = 1_000;
+/** Target of a request to a pod: there is no other worker to retry at. */
+const NO_WORKER: ForwardTarget = { workerId: '', expectsContinue: false, disableContinue: () => undefined };
 
-/** What it needs. */
 export interface PodProxyOptions {
-  /** Asks core. Throws CoreError. */
+  /** Looks up a pod in core. Throws CoreError. */
   locate(request: LocatePodRequest, apiKey: string): Promise<LocatePodResponse>;
   tunnels: Tunnels;
   rateLimit: RateLimit | undefined;
@@ -41,26 +40,26 @@ export interface PodProxyOptions {
 
 export class PodProxy {
   readonly #options: PodProxyOptions;
-  readonly #places = boundedCache<string, Promise<LocatePodResponse>>(KEPT_MAX, { ttl: KEPT_MS, perf: { now: () => this.#options.clock.monotonicMs() } });
+  readonly #locations = boundedCache<string, Promise<LocatePodResponse>>(CACHE_MAX, { ttl: CACHE_MS, perf: { now: () => this.#options.clock.monotonicMs() } });
 
-  #questions = 0;
+  #lookups = 0;
 
   constructor(options: PodProxyOptions) {
     this.#options = options;
   }
 
-  /** Carries a request there. Rejects with what its client is to be told. */
+  /** Forwards a request to a pod. Rejects with the error for the client. */
   async serve(request: IncomingMessage, reply: FastifyReply, target: PodTarget, upgrade?: UpgradeSocket): Promise<void> {
     const { limits, clock, rateLimit } = this.#options;
-    const place = await this.#locate(request, target);
-    await rateLimit?.admit({ endpointId: target.podId, operation: 'lb', accountId: place.accountId, workersRunning: 1 }, reply);
-    if (Number(request.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
+    const location = await this.#locate(request, target);
+    await rateLimit?.admit({ endpointId: target.podId, operation: 'lb', accountId: location.accountId, workersRunning: 1 }, reply);
+    if (Number(request.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw payloadTooLarge('request');
     reply.hijack();
     const gone = clientGone(reply.raw, upgrade);
     if (gone.aborted) return;
-    const socket = await this.#connect(place, target, gone);
+    const socket = await this.#connect(location, target, gone);
     if (gone.aborted) return socket?.destroy() && undefined;
-    if (!socket) throw podSilent(target.port);
+    if (!socket) throw podNotListening(target.port);
     const isOpen = target.prefix === '';
     const { podId: endpointId, path, prefix } = target;
     const seen = { endpointId, path, prefix, queryKey: undefined, isShared: false, keepsKey: isOpen };
@@ -82,17 +81,17 @@ export class PodProxy {
     const { podId, port, prefix } = target;
     const open = prefix === '';
     const apiKey = open ? '' : keyOfRestRequest(request.headers.authorization);
-    if (apiKey === undefined) throw noPodKey();
+    if (apiKey === undefined) throw podKeyMissing();
     const write = isWrite(request);
     const name = nameOf(target, write, apiKey);
-    const known = this.#places.get(name);
+    const known = this.#locations.get(name);
     if (known) return known;
-    if (this.#questions >= QUESTIONS_MAX) throw new CoreError('RATE_LIMITED', 'Too many pods are being looked for; try again shortly.');
-    this.#questions += 1;
-    const asked = this.#options.locate({ podId, port, write, open }, apiKey).finally(() => { this.#questions -= 1; });
-    this.#places.set(name, asked);
-    // What was refused may be there in a moment.
-    asked.catch(() => { if (this.#places.peek(name) === asked) this.#places.delete(name); });
+    if (this.#lookups >= LOOKUPS_MAX) throw new CoreError('RATE_LIMITED', 'Too many pods are being looked for; try again shortly.');
+    this.#lookups += 1;
+    const asked = this.#options.locate({ podId, port, write, open }, apiKey).finally(() => { this.#lookups -= 1; });
+    this.#locations.set(name, asked);
+    // A failed lookup is not cached: the pod may be there in a moment.
+    asked.catch(() => { if (this.#locations.peek(name) === asked) this.#locations.delete(name); });
     return asked;
   }
 }

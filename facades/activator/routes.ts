@@ -1,4 +1,4 @@
-/** The surface of load-balancing endpoints: every path that is no operation of another surface, before any body is read. */
+/** Serves load-balancing endpoints: all paths that are no operation of another surface, before a body is read. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -11,48 +11,46 @@ import type { GateParts } from '../plugins/authenticate.ts';
 import { isPreflight } from '../plugins/cors.ts';
 import type { Preflights } from '../plugins/cors.ts';
 import type { Activator } from './activator.ts';
-import { identify } from './admit.ts';
+import { authenticateCaller } from './authenticate-caller.ts';
 import type { HostKeys } from './host-keys.ts';
-import { tooLarge, upgradeWithBody } from './lb-error.ts';
-import { wantedOf } from './lb-routing.ts';
-import type { LbForms, LbRouting, LetIn, Wanted } from './lb-routing.ts';
-import type { Admitted } from './places.ts';
+import { payloadTooLarge, upgradeWithBody } from './lb-error.ts';
+import { routeOf } from './lb-routing.ts';
+import type { LbForms, LbRouting, AuthorizedTarget, RoutedRequest } from './lb-routing.ts';
+import type { AuthorizedCaller } from './load-balancer.ts';
 import type { PodProxy } from './pod-proxy.ts';
 import { hasBody } from './request-body.ts';
 import type { TrustedPeers } from './trusted-peers.ts';
 import { asksForTunnel } from './tunnels.ts';
 import type { Tunnels } from './tunnels.ts';
 import type { UpgradeSocket } from './upgrade-socket.ts';
-import { writeRefusal } from './write-refusal.ts';
+import { writeRejection } from './write-rejection.ts';
 
-/** What it needs. */
 export interface LbParts {
   activator: Activator;
   tunnels: Tunnels;
   pods: PodProxy;
   gate: GateParts;
   routing: LbRouting;
-  /** Whose word on the client counts. */
   peers: TrustedPeers;
   preflights: Preflights;
-  /** Of browsers. */
+  /** Keys in cookies of browsers. */
   hostKeys: HostKeys;
-  /** Undefined: nothing is traced. */
+  /** `undefined` if nothing is traced. */
   tracing: Tracing | undefined;
   logger: Logger;
 }
 
-/** Whether a request asks for another protocol where that can be: Node then hands its socket over (`shouldUpgradeCallback`). */
+/** Returns whether a request asks for a protocol switch that is supported. Node then hands its socket over (`shouldUpgradeCallback`). */
 export function mayUpgrade(request: IncomingMessage, forms: LbForms): boolean {
   if (asksForTunnel(request)) return true;
   if (request.headers.upgrade?.toLowerCase() !== 'websocket') return false;
-  return wantedOf(request, forms) !== undefined;
+  return routeOf(request, forms) !== undefined;
 }
 
-/** Adds the surface to an app, behind the rules of HTTP and before its other hooks; the routing's own hook comes before all. */
+/** Adds the surface to an app, after the HTTP rules and before its other hooks. The hook of the routing must be the first of all. */
 export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
   const upgrades = new WeakMap<IncomingMessage, UpgradeSocket>();
-  /** The server waits for their end when it closes, and ends them not. */
+  /** Open upgraded sockets. The server waits for them when it closes, but does not end them. */
   const open = new Set<Socket>();
   app.addHook('preClose', (done) => {
     for (const socket of open) socket.destroy();
@@ -66,17 +64,17 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     const reply = new ServerResponse(request);
     reply.assignSocket(socket);
     reply.shouldKeepAlive = false;
-    // Node looks after replies of its own only: one that is no upgrade goes on when its client has taken what was written, and ends the connection.
+    // Node manages its own replies only: here a reply must continue on drain, and must end the connection when it has finished.
     socket.on('drain', () => { if (reply.socket === socket) reply.emit('drain'); });
     reply.once('finish', () => socket.destroySoon());
     upgrades.set(request, { socket, head });
     app.routing(request, reply);
   });
   app.addHook('onRequest', (request, reply, done) => {
-    const wanted = parts.routing.wantedBy(request.raw);
-    // Without a promise, which every request of all surfaces would pay for.
-    if (!wanted) return done();
-    serve(request, reply, wanted, { ...parts, upgrade: upgrades.get(request.raw) }).then(() => done(), done);
+    const route = parts.routing.routeFor(request.raw);
+    // No promise here: every request of all surfaces would pay for it.
+    if (!route) return done();
+    serve(request, reply, route, { ...parts, upgrade: upgrades.get(request.raw) }).then(() => done(), done);
   });
 }
 
@@ -84,18 +82,18 @@ interface ServeParts extends LbParts {
   upgrade: UpgradeSocket | undefined;
 }
 
-async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target }: Wanted, parts: ServeParts): Promise<void> {
+async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target }: RoutedRequest, parts: ServeParts): Promise<void> {
   const { upgrade } = parts;
   parts.peers.clean(request.raw);
   try {
     if (pod && upgrade && hasBody(request.raw)) throw upgradeWithBody();
     if (pod) return await parts.pods.serve(request.raw, reply, pod, upgrade);
     if (!target) return;
-    if (isPreflight(request.raw) && target.queryKey === undefined && !target.letIn) {
+    if (isPreflight(request.raw) && target.queryKey === undefined && !target.authorized) {
       reply.hijack();
       return await parts.preflights.answer(request.raw, reply.raw, '*', parts.peers.clientOf(request.raw));
     }
-    const who = await admit(request, reply, target, parts);
+    const who = await authorize(request, reply, target, parts);
     if (!who) return;
     if (upgrade && hasBody(request.raw)) throw upgradeWithBody();
     reply.hijack();
@@ -105,22 +103,24 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
     await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
   } catch (error) {
     reply.hijack();
-    writeRefusal(error, request.raw, reply.raw, parts.logger, { requestId: request.id, endpointId: target?.endpointId });
+    writeRejection(error, request.raw, reply.raw, parts.logger, { requestId: request.id, endpointId: target?.endpointId });
   }
 }
 
-/** Sends a page on that was opened with a key: the key stands neither in its history nor in what it tells other pages. */
+/** Redirects a page that was opened with a key in its address, so that the key stays neither in the history nor in the Referer header. */
 function writeSignedIn(reply: FastifyReply['raw'], { cookie, location }: { cookie: string; location: string }): void {
   reply.writeHead(303, { 'set-cookie': cookie, location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'content-length': '0' }).end();
 }
 
-/** Who asks. Undefined: it is a queue-based endpoint's OpenAI operation. */
-async function admit(request: FastifyRequest, reply: FastifyReply, target: LetIn, { gate, hostKeys }: LbParts): Promise<Admitted | undefined> {
-  // The edge has asked already whether it may, and counted it.
-  if (target.letIn) return target.letIn;
-  const who = await identify(request.raw, target, gate, hostKeys);
+/** Authenticates and rate-limits the caller. Returns `undefined` for an OpenAI operation of a queue-based endpoint. */
+async function authorize(
+  request: FastifyRequest, reply: FastifyReply, target: AuthorizedTarget, { gate, hostKeys }: LbParts,
+): Promise<AuthorizedCaller | undefined> {
+  // The edge has already authorized and counted the request.
+  if (target.authorized) return target.authorized;
+  const who = await authenticateCaller(request.raw, target, gate, hostKeys);
   if (!who) return undefined;
   await gate.rateLimit?.admit(who.limited, reply);
-  if (Number(request.raw.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
+  if (Number(request.raw.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw payloadTooLarge('request');
   return who;
 }

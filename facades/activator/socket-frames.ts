@@ -1,4 +1,4 @@
-/** Where frames of a WebSocket end (RFC 6455, 5.2), so that a frame of our own can be put between two. Pure. */
+/** Finds the ends of WebSocket frames (RFC 6455, 5.2), so that a close frame can be sent between two frames. Pure. */
 
 /** Status of a connection that ends because its key was revoked (RFC 6455, 7.4.1). */
 export const POLICY_VIOLATION = 1008;
@@ -6,23 +6,23 @@ export const POLICY_VIOLATION = 1008;
 const LENGTH_16 = 126;
 const LENGTH_64 = 127;
 const CLOSE = 0x88;
-/** A header that is longer than this cannot be: two bytes, eight of length, four of mask. */
+/** Longest frame header: two bytes, eight of length, four of mask. */
 const HEADER_BYTES_MAX = 14;
 
-/** Follows the frames of one direction. What is no frame is taken for one: nothing is judged. */
+/** Follows the frames of one direction. Does not validate them. */
 export class FrameEnds {
-  /** Begin of a header that has not come whole. */
+  /** Start of an incomplete header. */
   readonly #header = Buffer.alloc(HEADER_BYTES_MAX);
   #headerBytes = 0;
-  /** Bytes of the present frame that are still to come; 0: between two frames, or in a header. */
+  /** Bytes of the current frame that are missing. 0 between two frames, or in a header. */
   #left = 0;
 
-  /** Nothing of a frame has come whose rest is missing. */
+  /** True between two frames. */
   get isBetween(): boolean {
     return this.#left === 0 && this.#headerBytes === 0;
   }
 
-  /** Takes the next bytes; returns how many of them belong to frames that are whole, 0 when no frame ends in them. */
+  /** Consumes bytes. Returns how many of them belong to complete frames: 0 if no frame ends in them. */
   pass(piece: Buffer): number {
     let at = 0;
     let end = 0;
@@ -48,7 +48,7 @@ export class FrameEnds {
   }
 }
 
-/** A close frame of a server. `reason`: at most 123 bytes. */
+/** Returns a close frame of a server. `reason`: at most 123 bytes. */
 export function closeFrame(status: number, reason: string): Buffer {
   const text = Buffer.from(reason);
   const frame = Buffer.alloc(4 + text.length);

@@ -1,6 +1,6 @@
 /**
- * Whose word on the client counts: X-Forwarded-* of a request are believed when an edge has shown that it has the edges' key, or when the other end of
- * the connection is one of the proxies that the operator has named. Of all others they are dropped, as anybody can write them.
+ * Decides whose X-Forwarded-* headers are trusted: those of an edge with the edge key, and of the proxies that the operator has configured. They are
+ * stripped from all other requests.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
@@ -13,21 +13,21 @@ export class TrustedPeers {
   readonly #edgeKey: string;
   readonly #proxies = new BlockList();
 
-  /** `proxies`: addresses and networks that parseNetwork understands. */
+  /** `proxies`: addresses and networks that parseNetwork accepts. */
   constructor(edgeKey: string, proxies: readonly string[]) {
     this.#edgeKey = edgeKey;
     for (const { address, bits, family } of proxies.map((text) => parseNetwork(text)!)) this.#proxies.addSubnet(address, bits, family);
   }
 
-  /** Takes out what only a proxy may say, unless a trusted one has. */
+  /** Strips forwarded headers unless the peer is trusted. */
   clean(request: IncomingMessage): void {
     if (this.#trusts(request)) return;
     for (const name of FORWARDED) delete request.headers[name];
   }
 
   /**
-   * The client's address. Each proxy adds behind the others whom it saw, so it is the last that is no proxy: what stands before it may be the client's
-   * own invention. To be asked of a request that was cleaned.
+   * Returns the client's address: the last one in X-Forwarded-For that is no trusted proxy, because entries before it may be forged. Call `clean`
+   * first.
    */
   clientOf({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
     const seen = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map((address) => address.trim()).filter((address) => isIP(address) !== 0);
@@ -43,7 +43,7 @@ export class TrustedPeers {
 
   #isProxy(address: string): boolean {
     const family = isIP(address);
-    // An IPv4 address that came in by IPv6 is looked for among those of IPv4 as well.
+    // BlockList matches IPv4-mapped IPv6 addresses against IPv4 networks too.
     return family !== 0 && this.#proxies.check(address, family === 4 ? 'ipv4' : 'ipv6');
   }
 }

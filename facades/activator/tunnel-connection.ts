@@ -1,6 +1,6 @@
 /**
- * A stream of HTTP/2 as a plain connection, for Node's HTTP client to write to. What is written together leaves piece by piece, as bytes: Node 24.21
- * frees what it has made of several texts before an HTTP/2 stream has sent it, so that other memory of the process would leave instead.
+ * Wraps an HTTP/2 stream as a plain connection for Node's HTTP client. Each piece is written by itself, as bytes: with several strings at once
+ * Node 24.21 frees their buffer before the HTTP/2 stream has sent it, and would send other memory of the process instead.
  */
 import type { ClientHttp2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
@@ -14,7 +14,7 @@ export class TunnelConnection extends Duplex {
     stream.on('data', (piece: Buffer) => { if (!this.push(piece)) stream.pause(); });
     stream.once('end', () => this.push(null));
     stream.on('error', (error) => this.destroy(error));
-    // Without an end before it, it was cut.
+    // A close without an end means that the tunnel broke.
     stream.once('close', () => {
       if (stream.readableEnded) this.destroy();
       else this.destroy(new Error('the tunnel was cut'));

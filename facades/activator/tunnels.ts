@@ -1,6 +1,6 @@
 /**
- * Tunnels that agents have opened to this facade (proto/wire/tunnel.ts): the way to workers of machines that cannot be dialled. A tunnel that breaks
- * takes the requests along that it carries; those that wait go on waiting, and its agent opens another.
+ * Holds the tunnels that agents have opened to this facade (proto/wire/tunnel.ts). They lead to workers on machines that cannot be dialled. When a
+ * tunnel breaks, the requests that it carries fail; queued requests keep waiting, and the agent opens another tunnel.
  */
 import { connect } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
@@ -15,21 +15,20 @@ import { TUNNEL_OPTIONS, TUNNEL_PATH, TUNNEL_PROTOCOL, TUNNEL_STREAMS_MAX, watch
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import { TunnelConnection } from './tunnel-connection.ts';
 
-/** How often core is asked again whether a tunnel may stand, in milliseconds (edge_service.proto). */
-const ADMIT_MS = 20_000;
-/** Tunnels of one machine: the one that is used, and those that end. */
-const OF_MACHINE_MAX = 4;
-/** Requests for tunnels that core is asked about at a time: a flood of made-up keys must not become a flood of calls. */
-const ADMITTING_MAX = 100;
-/** Longest time for a connection to a worker, in milliseconds. */
+/** Time between two authorizations of an open tunnel, in milliseconds (edge_service.proto). */
+const AUTHORIZE_MS = 20_000;
+/** Most tunnels of one machine: the one in use, and those that are ending. */
+const MACHINE_TUNNELS_MAX = 4;
+/** Most concurrent authorizations: a flood of invalid keys must not become a flood of calls to core. */
+const AUTHORIZING_MAX = 100;
+/** Longest time to open a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
 
-/** What it needs. */
 export interface TunnelsOptions {
-  /** Answers whose tunnel may be opened with a key; throws CoreError. */
-  admit(apiKey: string): Promise<string>;
-  /** How often that is asked again, in milliseconds. Default: ADMIT_MS. */
-  admitMs?: number | undefined;
+  /** Returns the id of the machine whose tunnel the key may open. Throws CoreError. */
+  authorize(apiKey: string): Promise<string>;
+  /** Time between two authorizations, in milliseconds. Default AUTHORIZE_MS. */
+  authorizeMs?: number | undefined;
   clock: Clock;
   logger: Logger;
 }
@@ -40,7 +39,7 @@ interface Tunnel {
   streams: number;
 }
 
-/** Whether a request asks for a tunnel. */
+/** Returns whether a request asks for a tunnel. */
 export function asksForTunnel({ url, headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === TUNNEL_PROTOCOL && (url ?? '').startsWith(TUNNEL_PATH);
 }
@@ -48,9 +47,9 @@ export function asksForTunnel({ url, headers }: IncomingMessage): boolean {
 export class Tunnels extends BaseService {
   readonly name = 'tunnels';
   readonly #options: TunnelsOptions;
-  /** By machine, the oldest first. */
+  /** Tunnels by machine, the oldest first. */
   readonly #machines = new Map<string, Tunnel[]>();
-  #admitting = 0;
+  #authorizing = 0;
 
   constructor(options: TunnelsOptions) {
     super();
@@ -63,32 +62,32 @@ export class Tunnels extends BaseService {
     for (const tunnels of this.#machines.values()) for (const { session } of tunnels) session.destroy();
   }
 
-  /** Takes a connection that an agent has opened, or answers why not. Never rejects. */
+  /** Accepts a connection of an agent, or answers with an error. Never rejects. */
   async accept(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const apiKey = keyOfRestRequest(request.headers.authorization);
-    const { admit, logger } = this.#options;
+    const { authorize, logger } = this.#options;
     try {
       if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'A tunnel needs the key of an agent.');
-      if (this.#admitting >= ADMITTING_MAX) throw new CoreError('RATE_LIMITED', 'Too many tunnels are being opened; try again shortly.');
-      this.#admitting += 1;
-      const machineId = await admit(apiKey).finally(() => { this.#admitting -= 1; });
+      if (this.#authorizing >= AUTHORIZING_MAX) throw new CoreError('RATE_LIMITED', 'Too many tunnels are being opened; try again shortly.');
+      this.#authorizing += 1;
+      const machineId = await authorize(apiKey).finally(() => { this.#authorizing -= 1; });
       if (this.ending.aborted) throw new CoreError('UNAVAILABLE', 'The service is stopping.');
       if (!socket.destroyed) this.#open(machineId, apiKey, socket, head);
     } catch (error) {
-      if (!isRefusal(error)) logger.warn({ err: error }, 'a tunnel could not be opened');
-      writeRefusal(socket, error);
+      if (!isUnauthorized(error)) logger.warn({ err: error }, 'opening a tunnel failed');
+      writeRejection(socket, error);
     }
   }
 
-  /** A connection to a worker of a machine; undefined: there is no tunnel, or nobody listens at its end. */
+  /** Opens a connection to a worker. Returns `undefined` if the machine has no tunnel, or nothing listens at its end. */
   async open(machineId: string, workerId: string, gone: AbortSignal): Promise<Duplex | undefined> {
-    const tunnel = this.#machines.get(machineId)?.findLast((each) => hasRoom(each));
+    const tunnel = this.#machines.get(machineId)?.findLast((each) => hasCapacity(each));
     if (!tunnel || gone.aborted) return undefined;
     const stream = tunnel.session.request({ ':method': 'CONNECT', ':authority': workerId });
     tunnel.streams += 1;
     stream.once('close', () => { tunnel.streams -= 1; });
     if (!await this.#connected(stream, gone)) return undefined;
-    // Whoever uses it hears of its end; nobody may, before or after that.
+    // The user of the connection adds its own listener. Errors before and after that must not be uncaught.
     return new TunnelConnection(stream).on('error', () => undefined);
   }
 
@@ -120,9 +119,9 @@ export class Tunnels extends BaseService {
     const tunnels = this.#machines.get(machineId) ?? [];
     this.#machines.set(machineId, tunnels);
     tunnels.push(tunnel);
-    // Taken out at once: it closes later, and those that come meanwhile must end others.
-    if (tunnels.length > OF_MACHINE_MAX) tunnels.shift()!.session.destroy();
-    session.on('error', (error) => logger.warn({ machineId, cause: error.message }, 'a tunnel broke'));
+    // Removed at once, because it closes later: a tunnel that arrives meanwhile must end another one.
+    if (tunnels.length > MACHINE_TUNNELS_MAX) tunnels.shift()!.session.destroy();
+    session.on('error', (error) => logger.warn({ machineId, cause: error.message }, 'tunnel broke'));
     session.once('close', () => {
       const at = tunnels.indexOf(tunnel);
       if (at >= 0) tunnels.splice(at, 1);
@@ -130,34 +129,34 @@ export class Tunnels extends BaseService {
       logger.info({ machineId }, 'tunnel closed');
     });
     watchTunnel(session, clock);
-    this.#lookAgain(machineId, tunnel);
+    this.#reauthorize(machineId, tunnel);
     logger.info({ machineId }, 'tunnel opened');
   }
 
-  /** A key that was revoked, or given to another machine, must not go on getting requests. While core is away nothing changes. */
-  #lookAgain(machineId: string, { session, apiKey }: Tunnel): void {
-    const { admit, admitMs = ADMIT_MS, clock } = this.#options;
-    const look = async (): Promise<void> => {
-      const may = await admit(apiKey).then((now) => now === machineId, (error: unknown) => !isRefusal(error));
-      if (!may) session.destroy();
-      else if (!session.destroyed) timer = clock.after(admitMs, () => void look());
+  /** Closes the tunnel when its key was revoked or given to another machine. While core is unreachable the tunnel stays open. */
+  #reauthorize(machineId: string, { session, apiKey }: Tunnel): void {
+    const { authorize, authorizeMs = AUTHORIZE_MS, clock } = this.#options;
+    const check = async (): Promise<void> => {
+      const isValid = await authorize(apiKey).then((now) => now === machineId, (error: unknown) => !isUnauthorized(error));
+      if (!isValid) session.destroy();
+      else if (!session.destroyed) timer = clock.after(authorizeMs, () => void check());
     };
-    let timer = clock.after(admitMs, () => void look());
+    let timer = clock.after(authorizeMs, () => void check());
     session.once('close', () => timer.cancel());
   }
 }
 
-function hasRoom({ session, streams }: Tunnel): boolean {
+function hasCapacity({ session, streams }: Tunnel): boolean {
   return !session.closed && !session.destroyed && streams < TUNNEL_STREAMS_MAX;
 }
 
-function isRefusal(error: unknown): boolean {
+function isUnauthorized(error: unknown): boolean {
   return error instanceof CoreError && error.reason === 'UNAUTHORIZED';
 }
 
-function writeRefusal(socket: Socket, error: unknown): void {
+function writeRejection(socket: Socket, error: unknown): void {
   const text = error instanceof CoreError ? error.message : 'Something went wrong on our side; it has been logged.';
-  const status = isRefusal(error) ? '401 Unauthorized' : '503 Service Unavailable';
+  const status = isUnauthorized(error) ? '401 Unauthorized' : '503 Service Unavailable';
   const head = [`HTTP/1.1 ${status}`, 'Content-Type: text/plain; charset=utf-8', 'Connection: close', `Content-Length: ${Buffer.byteLength(text)}`];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }

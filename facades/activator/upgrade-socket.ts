@@ -1,7 +1,7 @@
-/** A connection that is to become another one. */
+/** A connection that switches to another protocol. */
 import type { Socket } from 'node:net';
 
-/** A socket that a client wants to use for another protocol, and what came behind its request. */
+/** Socket of a client that asks for another protocol, and the bytes that followed its request. */
 export interface UpgradeSocket {
   socket: Socket;
   head: Buffer;

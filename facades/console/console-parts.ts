@@ -7,7 +7,7 @@ import type { CoreClient } from '../core-client/core-client.ts';
 import type { JobHandler } from '../jobs/job-parts.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
-import { HttpRefusal } from '../plugins/http-refusal.ts';
+import { HttpRejection } from '../plugins/http-rejection.ts';
 import { isOwnPage } from './own-page.ts';
 import type { LiveFeeds } from './live-feeds.ts';
 import type { Sessions } from './session.ts';
@@ -46,7 +46,7 @@ export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 
 /** Whose key it is; a key for jobs alone is one too. Throws UNAUTHORIZED. */
 export async function callerOf({ access }: Pick<GateParts, 'access'>, apiKey: string): Promise<{ accountId: string; workersRunning: number }> {
   for (const api of [Api.MANAGEMENT, Api.JOBS]) {
-    const decision = await access.look({ apiKey, endpointId: '', write: false, api });
+    const decision = await access.check({ apiKey, endpointId: '', write: false, api });
     if (!(decision instanceof CoreError)) return decision;
     if (decision.reason !== 'UNAUTHORIZED' || api === Api.JOBS) throw decision;
   }
@@ -64,6 +64,6 @@ export function signedOut(): CoreError {
 }
 
 /** Another page asks with this browser's session. */
-export function otherPage(): HttpRefusal {
-  return new HttpRefusal('The console answers its own page only.', { status: 403, code: 'not_own_page' });
+export function otherPage(): HttpRejection {
+  return new HttpRejection('The console answers its own page only.', { status: 403, code: 'not_own_page' });
 }

@@ -77,7 +77,7 @@ async function viewOf({ core, gate }: SessionRoutesParts, { apiKey, untilMs }: C
 /** What core lets the key do, so that the page offers nothing else. */
 async function right({ access }: ConsoleParts['gate'], apiKey: string, api: Api): Promise<Right> {
   for (const write of [true, false]) {
-    const decision = await access.look({ apiKey, endpointId: '', write, api });
+    const decision = await access.check({ apiKey, endpointId: '', write, api });
     if (!(decision instanceof CoreError)) return write ? 'write' : 'read';
     if (decision.httpStatus !== 401) throw decision;
   }

@@ -15,7 +15,7 @@ import { PipelineTicket, unreachable } from './pipeline-ticket.ts';
 import type { CallMessage, ReplyMessage } from './pipeline-ticket.ts';
 import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import type { ReplicaParts } from './replica-parts.ts';
-import { SubmissionHomes } from './submission-homes.ts';
+import { SubmissionAffinity } from './submission-affinity.ts';
 
 /** Parts handed to the client. */
 export interface PipelineClientOptions extends ReplicaParts {
@@ -39,7 +39,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
   readonly name = 'pipeline client';
   readonly #options: PipelineClientOptions;
   readonly #links: PipelineLink[];
-  readonly #homes: SubmissionHomes;
+  readonly #homes: SubmissionAffinity;
   readonly #sweep: Loop;
   #unsent: PipelineTicket[] = [];
   #unsentBytes = 0;
@@ -51,7 +51,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
     this.#options = options;
     const { addresses, tls, transport, clock, random, logger } = options;
     this.#links = addresses.map((address) => new PipelineLink({ address, tls, owner: this, transport, clock, random, logger }));
-    this.#homes = new SubmissionHomes(this.#links, clock);
+    this.#homes = new SubmissionAffinity(this.#links, clock);
     this.#sweep = new Loop({ name: 'pipeline sweep', periodMs: SWEEP_PERIOD_MS, pass: async () => this.#pass(), clock, random, logger });
   }
 
@@ -89,7 +89,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
   answered(link: PipelineLink, ticket: PipelineTicket, answer: PipelineReply): void {
     const reply = answer.reply!;
     ticket.callId = 0;
-    if (ticket.submitsTo !== undefined) this.#homes.answered(ticket.submitsTo, link, answer);
+    if (ticket.submitsTo !== undefined) this.#homes.recordReply(ticket.submitsTo, link, answer);
     if (reply.$case !== 'error') return ticket.resolve(reply);
     const reason = reasonFromName(reply.value.reason);
     if (reason === 'UNAVAILABLE') return this.#again(ticket);

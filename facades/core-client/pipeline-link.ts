@@ -13,7 +13,7 @@ import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { Transport } from '../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import type { TlsSource } from '../../proto/wire/tls-source.ts';
-import { CoreLine } from './core-line.ts';
+import { CoreConnection } from './core-connection.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
 import { stayConnected } from './stay-connected.ts';
 
@@ -48,7 +48,7 @@ export class PipelineLink extends BaseService {
   readonly #options: LinkOptions;
   readonly #inFlight = new Map<number, PipelineTicket>();
   readonly #outbox = new BatchQueue<PipelineCall>({ bytes: OUTBOX_BYTES_MAX });
-  #line: CoreLine<JobServiceClient> | undefined;
+  #line: CoreConnection<JobServiceClient> | undefined;
   #stream: Stream | undefined;
   #sending: BatchingStream<PipelineRequest> | undefined;
   #lastCallId = 0;
@@ -79,7 +79,7 @@ export class PipelineLink extends BaseService {
     this.#inFlight.set(ticket.callId, ticket);
     const call = ticket.messageAt(this.#options.clock.monotonicMs());
     this.#post({ callId: ticket.callId, apiKey: ticket.apiKey, call }, ticket.bytes);
-    this.#line?.expect();
+    this.#line?.expectAnswer();
     if (ticket.abandoned) this.abandon(ticket);
   }
 
@@ -102,7 +102,7 @@ export class PipelineLink extends BaseService {
 
   protected override onStart(): void {
     const { address, tls, transport, logger } = this.#options;
-    const line = new CoreLine({ open: () => transport.openClient(JobServiceClient, address, { tls }), clock: this.#options.clock });
+    const line = new CoreConnection({ open: () => transport.openClient(JobServiceClient, address, { tls }), clock: this.#options.clock });
     this.#line = line;
     const onAway = (): void => logger.warn({ address }, 'core cannot be reached, will try again: does it run, and is this its address?');
     const parts = { ...this.#options, signal: this.ending, onAway };
@@ -121,7 +121,7 @@ export class PipelineLink extends BaseService {
   }
 
   /** Uses one stream until it ends. */
-  #serve(line: CoreLine<JobServiceClient>): Promise<void> {
+  #serve(line: CoreConnection<JobServiceClient>): Promise<void> {
     return new Promise((resolve) => {
       const { owner, clock, logger } = this.#options;
       const stream = line.client.pipeline();
@@ -135,13 +135,13 @@ export class PipelineLink extends BaseService {
         owner.linkDown(this, this.#drop());
         resolve();
       };
-      const leave = line.use({ isWaiting: () => this.#inFlight.size > 0, lineDied: () => {
+      const leave = line.use({ isWaiting: () => this.#inFlight.size > 0, onDead: () => {
         cause = 'its connection is dead';
         end();
         stream.cancel();
       } });
       stream.on('data', (response: PipelineResponse) => {
-        line.heard();
+        line.markSeen();
         this.#receive(response);
       });
       stream.on('error', (error) => {

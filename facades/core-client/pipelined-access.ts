@@ -9,7 +9,7 @@ import type { PipelineClient } from './pipeline-client.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
 /** Neither is ever what core says of a key: a core that does not know the call, pipelines that take no more. */
-const NOT_ASKED: ReadonlySet<Reason> = new Set<Reason>(['INVALID_REQUEST', 'RATE_LIMITED']);
+const UNARY_FALLBACK: ReadonlySet<Reason> = new Set<Reason>(['INVALID_REQUEST', 'RATE_LIMITED']);
 
 export class PipelinedAccess {
   readonly #pipeline: PipelineClient;
@@ -27,7 +27,7 @@ export class PipelinedAccess {
       if (reply.$case === 'checkAccess') return reply.value;
       throw new CoreError('INTERNAL', 'core answered another call');
     } catch (error) {
-      if (!(error instanceof CoreError) || !NOT_ASKED.has(error.reason)) throw error;
+      if (!(error instanceof CoreError) || !UNARY_FALLBACK.has(error.reason)) throw error;
       return this.#unary.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
     }
   }

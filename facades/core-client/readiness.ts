@@ -1,7 +1,7 @@
 /** Whether any replica of core serves, as each says by grpc.health.v1: it answers and so does its database. Asked at most once a second. */
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { CoreLine, isAnswer } from './core-line.ts';
+import { CoreConnection, isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
 const METHOD = '/grpc.health.v1.Health/Check';
@@ -13,15 +13,15 @@ const KEPT_MS = 1_000;
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
 export class Readiness {
-  readonly #lines: readonly CoreLine<Client>[];
+  readonly #lines: readonly CoreConnection<Client>[];
   /** Those that did not answer the latest question, not even with a failure. */
-  readonly #unanswered = new Set<CoreLine<Client>>();
+  readonly #unanswered = new Set<CoreConnection<Client>>();
   readonly #clock: Clock;
   #latest: Promise<boolean> | undefined;
 
   constructor({ addresses, tls, transport, clock }: Omit<ReplicaParts, 'random'>) {
-    this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(Client, address, { tls }), clock }));
-    for (const line of this.#lines) line.use({ isWaiting: () => this.#unanswered.has(line), lineDied: () => this.#unanswered.delete(line) });
+    this.#lines = addresses.map((address) => new CoreConnection({ open: () => transport.openClient(Client, address, { tls }), clock }));
+    for (const line of this.#lines) line.use({ isWaiting: () => this.#unanswered.has(line), onDead: () => this.#unanswered.delete(line) });
     this.#clock = clock;
   }
 
@@ -41,15 +41,15 @@ export class Readiness {
     return answers.includes(true);
   }
 
-  #askOne(line: CoreLine<Client>): Promise<boolean> {
+  #askOne(line: CoreConnection<Client>): Promise<boolean> {
     const deadline = this.#clock.nowMs() + ANSWER_MS_MAX;
     return new Promise((resolve) => {
       this.#unanswered.add(line);
-      line.expect();
+      line.expectAnswer();
       line.client.makeUnaryRequest(METHOD, asItIs, asItIs, Buffer.alloc(0), { deadline }, (error, answer) => {
         if (isAnswer(error)) {
           this.#unanswered.delete(line);
-          line.heard();
+          line.markSeen();
         }
         resolve(!error && SERVING.equals(answer!));
       });

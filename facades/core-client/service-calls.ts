@@ -7,7 +7,7 @@ import { retry } from '../../core/runtime/retry.ts';
 import { callMetadata } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
-import { CoreLine, isAnswer } from './core-line.ts';
+import { CoreConnection, isAnswer } from './core-connection.ts';
 import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
@@ -37,7 +37,7 @@ const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 export class ServiceCalls<Service extends Client> {
   readonly #clientOf: ClientConstructor<Service>;
   readonly #parts: ReplicaParts;
-  #lines: readonly CoreLine<Service>[] = [];
+  #lines: readonly CoreConnection<Service>[] = [];
   #turn = 0;
 
   constructor(clientOf: ClientConstructor<Service>, parts: ReplicaParts) {
@@ -74,23 +74,23 @@ export class ServiceCalls<Service extends Client> {
       const call = method(client).call(client, request, metadata, { deadline }, (error, response) => {
         leave();
         signal?.removeEventListener('abort', giveUp);
-        if (isAnswer(error)) line.heard();
+        if (isAnswer(error)) line.markSeen();
         if (error) reject(error);
         else resolve(response);
       });
       const giveUp = (): void => call.cancel();
       // A call that is cancelled fails as UNAVAILABLE, and what may be repeated is.
-      const leave = line.use({ isWaiting: () => true, lineDied: giveUp });
+      const leave = line.use({ isWaiting: () => true, onDead: giveUp });
       if (signal?.aborted) giveUp();
       else signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
 
   /** The line to the replica whose turn it is. */
-  #next(): CoreLine<Service> {
+  #next(): CoreConnection<Service> {
     const { addresses, tls, transport, clock } = this.#parts;
     if (this.#lines.length === 0) {
-      this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(this.#clientOf, address, { tls }), clock }));
+      this.#lines = addresses.map((address) => new CoreConnection({ open: () => transport.openClient(this.#clientOf, address, { tls }), clock }));
     }
     this.#turn = (this.#turn + 1) % this.#lines.length;
     return this.#lines[this.#turn]!;

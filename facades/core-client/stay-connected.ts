@@ -4,7 +4,7 @@ import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { CoreLine } from './core-line.ts';
+import type { CoreConnection } from './core-connection.ts';
 
 /** How long one try to reach core may take, in milliseconds. */
 const READY_TRY_MS = LINK_TIMERS.reopenTryMs;
@@ -13,7 +13,7 @@ const PAUSE = { firstMs: 50, maxMs: LINK_TIMERS.reopenPauseMs };
 /** Tries in a row that fail before core counts as away: the first one also fails in a process that is busy with its own start. */
 const AWAY_TRIES = 2;
 /** A stream that lasted this long, in milliseconds, was no failure. */
-const PROVEN_MS = 5_000;
+const HEALTHY_MS = 5_000;
 
 /** What it needs. */
 interface ConnectParts {
@@ -26,7 +26,7 @@ interface ConnectParts {
 
 /** Uses the lines in turn until the signal. `serve` uses one stream until it ends; it never rejects. */
 export async function stayConnected<One extends Client>(
-  lines: readonly CoreLine<One>[], serve: (line: CoreLine<One>) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
+  lines: readonly CoreConnection<One>[], serve: (line: CoreConnection<One>) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
 ): Promise<void> {
   let failures = 0;
   let missed = 0;
@@ -38,7 +38,7 @@ export async function stayConnected<One extends Client>(
     missed = isThere ? 0 : missed + 1;
     if (missed === AWAY_TRIES && !signal.aborted) onAway?.();
     if (isThere && !signal.aborted) await serve(line);
-    failures = clock.monotonicMs() - startedMs > PROVEN_MS ? 1 : failures + 1;
+    failures = clock.monotonicMs() - startedMs > HEALTHY_MS ? 1 : failures + 1;
     if (!signal.aborted) await delay(clock, backoffMs(failures, PAUSE, random), signal);
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
-import type { MemoryPlace } from '../../core/runtime/memory-budget.ts';
+import type { MemoryPermit } from '../../core/runtime/memory-budget.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 const AT_ONCE_MAX = 2;
@@ -21,7 +21,7 @@ export function largeReads(): MemoryBudget {
 export class LargeRead {
   readonly #turns: MemoryBudget;
   readonly #accountId: string;
-  #place: MemoryPlace | undefined;
+  #place: MemoryPermit | undefined;
   #turn: Promise<void> | undefined;
   #isOn = false;
   readonly #clock: Clock;

@@ -4,7 +4,7 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
-import { graphqlGate, noKey } from '../plugins/authenticate.ts';
+import { graphqlGate, keyMissing } from '../plugins/authenticate.ts';
 import type { GateParts, KeylessRate } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
 import { handleErrors } from '../plugins/error-handler.ts';
@@ -54,18 +54,18 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
     const isKeyless = apiKey === '';
     const bytes = bodyBytes(request.body);
     const read = async (): Promise<GraphqlRequest> => readRequest(await bodies.run(accountId, bytes.length, parseSettings(bytes)));
-    const asked = await read().catch((error: unknown) => { throw isKeyless ? noKey() : error; });
+    const asked = await read().catch((error: unknown) => { throw isKeyless ? keyMissing() : error; });
     const key = JSON.stringify([apiKey, textOf(asked)]);
     try {
       const { reads, isPublic, run } = await executor.prepare(asked);
-      if (isKeyless && !isPublic) throw noKey();
+      if (isKeyless && !isPublic) throw keyMissing();
       const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), request.id, logger);
       if (!reads) return send(reply, await answer());
       const readOnce = (): Promise<Answer> => shared.run(key, answer);
       return send(reply, (await answers.hold(request, reply, { read: readOnce, bytesOf: ({ body }) => body.length })).answer);
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
-      if (isKeyless) throw noKey();
+      if (isKeyless) throw keyMissing();
       const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
       return send(reply, serialized(400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) }));
     }

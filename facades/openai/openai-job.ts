@@ -60,7 +60,7 @@ export class OpenaiJob {
   /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. Its output has found room. */
   async finish(): Promise<Job | undefined> {
     const bytesOf = (job: Job | undefined): number => (job ? jobBytes(job) : 0);
-    return (await this.#options.hold({ read: () => this.#finish(), again: () => this.#get(), bytesOf })).answer;
+    return (await this.#options.hold({ read: () => this.#finish(), reread: () => this.#get(), bytesOf })).answer;
   }
 
   async #finish(): Promise<Job | undefined> {

@@ -38,7 +38,7 @@ export const AWAY_AFTER_MS = 500;
 /** Decisions kept; beyond it the one unused for longest goes. */
 const ENTRIES_MAX = 10_000;
 /** Questions to core at a time: a flood of random keys must not become a flood of calls. */
-const QUESTIONS_MAX = 1_000;
+const CHECKS_MAX = 1_000;
 
 export class AccessCache {
   readonly #check: CheckAccess;
@@ -54,8 +54,8 @@ export class AccessCache {
   }
 
   /** The decision when it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or ENDPOINT_NOT_FOUND. */
-  look(asking: AccessQuestion): Decision | Promise<Decision> {
-    const name = nameOf(asking);
+  check(asking: AccessQuestion): Decision | Promise<Decision> {
+    const name = accessKey(asking);
     const entry = this.#entries.get(name);
     if (entry !== undefined && this.#clock.monotonicMs() < entry.untilMs) return entry.decision;
     return this.#question(name, asking);
@@ -65,11 +65,11 @@ export class AccessCache {
    * As `look`, for what must go on while core is away: then a good decision of the last 10 minutes stands. Whoever it does not know yet is
    * UNAVAILABLE. While core is there no decision is older than 1.5 s.
    */
-  async lookLive(asking: AccessQuestion): Promise<Decision> {
-    const name = nameOf(asking);
+  async checkLive(asking: AccessQuestion): Promise<Decision> {
+    const name = accessKey(asking);
     const known = this.#entries.get(name);
     const now = this.#clock.monotonicMs();
-    if (!known || known.decision instanceof CoreError || now - known.askedMs > LIVE_MS_MAX) return this.look(asking);
+    if (!known || known.decision instanceof CoreError || now - known.askedMs > LIVE_MS_MAX) return this.check(asking);
     const { decision, askedMs, untilMs } = known;
     const ageMs = now < untilMs ? now - askedMs : Infinity;
     if (ageMs < LIVE_FRESH_MS) return decision;
@@ -87,7 +87,7 @@ export class AccessCache {
   #question(name: string, asking: AccessQuestion): Decision | Promise<Decision> {
     const asked = this.#questions.get(name);
     if (asked !== undefined) return asked;
-    if (this.#questions.size >= QUESTIONS_MAX) return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
+    if (this.#questions.size >= CHECKS_MAX) return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
     const question = this.#ask(name, asking).finally(() => this.#questions.delete(name));
     this.#questions.set(name, question);
     return question;
@@ -113,6 +113,6 @@ export class AccessCache {
 }
 
 /** Names a question: equal ones have one name. */
-export function nameOf({ apiKey, endpointId, write, api }: AccessQuestion): string {
+export function accessKey({ apiKey, endpointId, write, api }: AccessQuestion): string {
   return `${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
 }

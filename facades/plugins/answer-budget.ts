@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type { MemoryBudget, MemoryPlace } from '../../core/runtime/memory-budget.ts';
+import type { MemoryBudget, MemoryPermit } from '../../core/runtime/memory-budget.ts';
 import { TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
 
@@ -21,7 +21,7 @@ export interface AnswerBudgetOptions {
 export interface Reading<Answer> {
   read(): Promise<Answer>;
   /** Reads the same again. Default: as at first. */
-  again?(): Promise<Answer>;
+  reread?(): Promise<Answer>;
   /** Bytes that it takes up. */
   bytesOf(answer: Answer): number;
 }
@@ -56,7 +56,7 @@ export class AnswerBudget {
     const found = await this.#read(request, reply, reading);
     if ('answer' in found) return found;
     await found.granted;
-    const answer = await (reading.again ?? reading.read)();
+    const answer = await (reading.reread ?? reading.read)();
     found.watch();
     return { answer, release: found.release, pause: found.pause, prolong: found.prolong };
   }
@@ -73,7 +73,7 @@ export class AnswerBudget {
   }
 
   /** Lets every large answer to a caller's GET find room at once, or refuses it with RATE_LIMITED. For answers that are not read from one place. */
-  refuseWithoutRoom(app: FastifyInstance): void {
+  rejectOverBudget(app: FastifyInstance): void {
     app.addHook('onSend', async (request, reply, payload) => {
       const caller = request.caller as Caller | undefined;
       if (!caller || request.method !== 'GET' || typeof payload !== 'string' || payload.length <= UNCOUNTED_BYTES_MAX) return;
@@ -92,7 +92,7 @@ class Hold {
   readonly #options: AnswerBudgetOptions;
   readonly #reply: FastifyReply;
   readonly #bytes: number;
-  readonly #place: MemoryPlace;
+  readonly #place: MemoryPermit;
   #slow: Timer | undefined;
   #isGranted = false;
   #grant = nothing;

@@ -6,7 +6,7 @@ import { REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AccessCache, AccessQuestion } from './access-cache.ts';
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
-import { HttpRefusal } from './http-refusal.ts';
+import { HttpRejection } from './http-rejection.ts';
 import type { LimitedOperation } from './rate-limit-rules.ts';
 import { TooManyRequests } from './public-error.ts';
 import { RATE_RULES } from './rate-limit-rules.ts';
@@ -45,8 +45,8 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const { endpointId } = request.params as { endpointId: string };
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
     await admit(parts, request, reply, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
-    if (!isId(endpointId)) throw noEndpoint();
-    if (request.caller.endpointType === EndpointType.LB && rule.operation !== 'health') throw notForBalanced();
+    if (!isId(endpointId)) throw endpointNotFound();
+    if (request.caller.endpointType === EndpointType.LB && rule.operation !== 'health') throw wrongEndpointType();
     const { accountId, workersRunning, requestQuota } = request.caller;
     const limited = { endpointId, operation: rule.operation, accountId, workersRunning, requestQuota, apiKey: request.caller.apiKey };
     await parts.rateLimit?.admit({ ...limited, bodyBytes: bodyBytesOf(request) }, reply);
@@ -83,13 +83,13 @@ export function restV2Gate(parts: GateParts, bodyBytesMax: number): onRequestAsy
 }
 
 /** The refusal of a key that exists and lacks a right. */
-export function forbidden(): HttpRefusal {
-  return new HttpRefusal('This API key may not do this: it reads only, is for some endpoints, or is for jobs alone.', { status: 403, code: 'forbidden' });
+export function forbidden(): HttpRejection {
+  return new HttpRejection('This API key may not do this: it reads only, is for some endpoints, or is for jobs alone.', { status: 403, code: 'forbidden' });
 }
 
 /** A key that is known to some part of the API exists. */
 async function mayUseJobs(access: AccessCache, apiKey: string): Promise<boolean> {
-  const decision = await access.look({ apiKey, endpointId: '', write: false, api: Api.JOBS });
+  const decision = await access.check({ apiKey, endpointId: '', write: false, api: Api.JOBS });
   return !(decision instanceof CoreError) && decision.accountId !== '';
 }
 
@@ -115,7 +115,7 @@ export function graphqlGate(parts: GateParts, keyless: KeylessRate, bodyBytesMax
     const { api_key: inQuery } = request.query as Record<string, unknown>;
     if (request.headers.authorization === undefined && inQuery === undefined) {
       const bytes = Number(request.headers['content-length']);
-      if (!(bytes <= KEYLESS_BYTES_MAX)) throw noKey();
+      if (!(bytes <= KEYLESS_BYTES_MAX)) throw keyMissing();
       request.bodyBytesMax = KEYLESS_BYTES_MAX;
       keyless(request);
       request.caller = { apiKey: '', accountId: '', workersRunning: 0 };
@@ -143,19 +143,19 @@ type Question = Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined };
 /** Whoever sends bad keys again and again hears so late, as those do who send too much. */
 async function admit({ access, rateLimit }: GateParts, request: FastifyRequest, reply: FastifyReply, question: Question): Promise<void> {
   try {
-    await known(access, request, question);
+    await resolveCaller(access, request, question);
   } catch (error) {
-    if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') await rateLimit?.late(`bad keys ${request.raw.socket.remoteAddress ?? ''}`, reply);
+    if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') await rateLimit?.delayRejection(`bad keys ${request.raw.socket.remoteAddress ?? ''}`, reply);
     throw error;
   }
 }
 
-async function known(access: AccessCache, request: FastifyRequest, question: Question): Promise<void> {
+async function resolveCaller(access: AccessCache, request: FastifyRequest, question: Question): Promise<void> {
   const { apiKey } = question;
-  if (apiKey === undefined) throw noKey();
-  const looked = access.look({ ...question, apiKey });
+  if (apiKey === undefined) throw keyMissing();
+  const looked = access.check({ ...question, apiKey });
   const decision = looked instanceof Promise ? await looked : looked;
-  if (decision instanceof CoreError) throw decision.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : decision;
+  if (decision instanceof CoreError) throw decision.reason === 'ENDPOINT_NOT_FOUND' ? endpointNotFound() : decision;
   // The operator's own key belongs to no account; it manages accounts and is no API key.
   if (decision.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');
   request.caller = {
@@ -165,17 +165,17 @@ async function known(access: AccessCache, request: FastifyRequest, question: Que
 }
 
 /** The refusal of a request that has no key. */
-export function noKey(): CoreError {
+export function keyMissing(): CoreError {
   return new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
 }
 
 /** docs/reference/api.md#load-balancing. */
-function notForBalanced(): CoreError {
+function wrongEndpointType(): CoreError {
   return new CoreError('WRONG_ENDPOINT_TYPE', 'not allowed for QB API: this is a load-balancing endpoint, which has no queue. Send requests to the paths '
     + 'of its workers, /v2/{endpoint_id}/{path}.');
 }
 
 /** One text for endpoints that do not exist and for those of other accounts. */
-function noEndpoint(): CoreError {
+function endpointNotFound(): CoreError {
   return new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
 }

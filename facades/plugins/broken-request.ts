@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { HEADERS_TOO_LARGE } from '../../proto/wire/limits.ts';
 import { publicError } from './public-error.ts';
-import { HttpRefusal } from './http-refusal.ts';
+import { HttpRejection } from './http-rejection.ts';
 import { shapeOf } from './unknown-route.ts';
 
 /** A request line, as far as it decides the surface. */
@@ -20,32 +20,32 @@ export interface BrokenRequest extends Error {
 }
 
 /** Node's `clientError`. */
-export function refuseBrokenRequest(error: BrokenRequest, socket: Socket): void {
+export function rejectBrokenRequest(error: BrokenRequest, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
   // Opened ahead and not used yet: a word about no request would be taken for the answer to the first one.
   if (error.code === LATE && socket.bytesRead === 0) return void socket.destroy();
-  const refusal = refusalOf(error.code);
+  const refusal = rejectionOf(error.code);
   const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';
   const path = REQUEST_LINE.exec(begin)?.[1] ?? '';
   end(socket, refusal, path);
 }
 
 /** CONNECT, which is for proxies. Node hands its socket over. */
-export function refuseTunnel(socket: Socket): void {
+export function rejectConnect(socket: Socket): void {
   socket.on('error', () => socket.destroy());
-  end(socket, new HttpRefusal('There is no such operation.', { status: 404, code: 'not_found' }), '');
+  end(socket, new HttpRejection('There is no such operation.', { status: 404, code: 'not_found' }), '');
 }
 
-function end(socket: Socket, refusal: HttpRefusal, path: string): void {
+function end(socket: Socket, refusal: HttpRejection, path: string): void {
   const body = JSON.stringify(shapeOf(path)(publicError(refusal)));
   const headers = ['content-type: application/json; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close'];
   socket.end([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));
 }
 
-function refusalOf(code: string | undefined): HttpRefusal {
+function rejectionOf(code: string | undefined): HttpRejection {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return new HttpRefusal(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large' });
+    return new HttpRejection(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large' });
   }
   const text = code === LATE ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
-  return new HttpRefusal(text, { status: 400, code: 'invalid_request' });
+  return new HttpRejection(text, { status: 400, code: 'invalid_request' });
 }

@@ -76,7 +76,7 @@ export function addQueueCors(app: FastifyInstance, origins: CorsOrigins, { prefl
 }
 
 /** Lets every page read a refusal of ours: it holds nothing of the worker. */
-export function letPagesRead({ headers }: IncomingMessage, reply: ServerResponse): void {
+export function allowAnyOrigin({ headers }: IncomingMessage, reply: ServerResponse): void {
   if (headers.origin === undefined) return;
   reply.setHeader('access-control-allow-origin', '*');
   reply.setHeader('access-control-expose-headers', EXPOSED);

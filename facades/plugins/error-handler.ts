@@ -4,7 +4,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { STATUS_CODES } from '../../core/runtime/node-http.ts';
 import { helpLink } from '../../proto/wire/error-help.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
-import { HttpRefusal } from './http-refusal.ts';
+import { HttpRejection } from './http-rejection.ts';
 import { idsOf, REQUEST_ID_HEADER } from './request-id.ts';
 import { publicError, SlowBody, toCoreError } from './public-error.ts';
 import type { PublicError } from './public-error.ts';
@@ -56,7 +56,7 @@ export function answerError(error: CoreError, request: FastifyRequest, reply: Fa
   const shown = publicError(error);
   if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
   reply.header(REQUEST_ID_HEADER, request.id).header('link', helpLink(shown.code));
-  if (error instanceof HttpRefusal) reply.headers(error.headers);
+  if (error instanceof HttpRejection) reply.headers(error.headers);
   // A body that never comes, or that its client was not told to send, leaves the connection in the middle of a request.
   const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;
   if (error instanceof SlowBody || unsent) reply.header('connection', 'close');

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '../../proto/wire/limits.ts';
-import { refuseTunnel } from './broken-request.ts';
-import { HttpRefusal } from './http-refusal.ts';
+import { rejectConnect } from './broken-request.ts';
+import { HttpRejection } from './http-rejection.ts';
 
 /** An address that is left as it came, because it did not fit the Host header (origin-form.ts). */
 const ABSOLUTE = /^[^/*]/;
@@ -21,26 +21,26 @@ export function addHttpRules(app: FastifyInstance): void {
   });
   // Node keeps quiet about those that are too many.
   app.server.maxHeadersCount = 0;
-  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => refuseTunnel(socket));
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => rejectConnect(socket));
   app.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
     const hosts = countHosts(raw.rawHeaders);
     if (raw.rawHeaders.length > 2 * HTTP_HEADERS_MAX) {
-      return done(new HttpRefusal(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large', headers: CLOSE }));
+      return done(new HttpRejection(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large', headers: CLOSE }));
     }
     if (hosts > 1) return done(badHost('The request names its host more than once.'));
     // What it says of two hosts is read in two ways by two parts.
     if (ABSOLUTE.test(raw.url ?? '')) return done(badHost('The address of the request names another host than its Host header.'));
     if (hosts === 0 && raw.httpVersion === '1.1') return done(badHost('The request has no Host header.'));
     if (raw.headers.expect !== undefined && expecting.has(raw)) {
-      return done(new HttpRefusal('Only "Expect: 100-continue" is understood.', { status: 417, code: 'expectation_failed', headers: CLOSE }));
+      return done(new HttpRejection('Only "Expect: 100-continue" is understood.', { status: 417, code: 'expectation_failed', headers: CLOSE }));
     }
     done();
   });
 }
 
-function badHost(text: string): HttpRefusal {
-  return new HttpRefusal(text, { status: 400, code: 'invalid_request', headers: CLOSE });
+function badHost(text: string): HttpRejection {
+  return new HttpRejection(text, { status: 400, code: 'invalid_request', headers: CLOSE });
 }
 
 /** Node's own list keeps the first only. Names and values take turns. */

@@ -42,7 +42,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 export const VALUES_MAX = 10_000;
 
 /** Fails with INVALID_REQUEST on text that cannot be kept: lone surrogates would be replaced on the way to core, and NUL cannot be stored. */
-export function refuseNoText(values: Record<string, unknown>): void {
+export function rejectInvalidText(values: Record<string, unknown>): void {
   // A list of work instead of recursion: nobody bounds the nesting.
   const work: unknown[] = [values];
   for (let value = work.pop(); value !== undefined; value = work.pop()) {

@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { AWAY_AFTER_MS, LIVE_USED_MS, nameOf } from './access-cache.ts';
+import { accessKey, AWAY_AFTER_MS, LIVE_USED_MS } from './access-cache.ts';
 import type { AccessCache, AccessQuestion } from './access-cache.ts';
 
 /** Time between two checks in milliseconds. */
@@ -27,19 +27,19 @@ interface Watched {
 }
 
 export class KeyWatch {
-  readonly #access: Pick<AccessCache, 'lookLive'>;
+  readonly #access: Pick<AccessCache, 'checkLive'>;
   readonly #clock: Clock;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(access: Pick<AccessCache, 'lookLive'>, clock: Clock) {
+  constructor(access: Pick<AccessCache, 'checkLive'>, clock: Clock) {
     this.#access = access;
     this.#clock = clock;
   }
 
   /** Watches a key that was let in. While core is away it counts as good, as it does for new requests. */
   access(question: AccessQuestion): WatchKey {
-    const isGood = async (): Promise<boolean> => !isRefusal(await this.#access.lookLive(question));
-    return (onRefused) => this.watch(nameOf(question), isGood, onRefused);
+    const isGood = async (): Promise<boolean> => !isUnauthorized(await this.#access.checkLive(question));
+    return (onRefused) => this.watch(accessKey(question), isGood, onRefused);
   }
 
   /** Watches what `isGood` says; watches of the same name share its answers. A rejection that is no refusal of a key changes nothing. */
@@ -57,7 +57,7 @@ export class KeyWatch {
     this.#watched.set(name, watched);
     const recheck = (): void => { watched.timer = this.#clock.after(RECHECK_MS, () => void check()); };
     const check = async (): Promise<void> => {
-      const good = await isGood().catch((error: unknown) => !isRefusal(error));
+      const good = await isGood().catch((error: unknown) => !isUnauthorized(error));
       if (this.#watched.get(name) !== watched) return;
       if (good) return recheck();
       this.#forget(name, watched);
@@ -73,6 +73,6 @@ export class KeyWatch {
   }
 }
 
-function isRefusal(answer: unknown): boolean {
+function isUnauthorized(answer: unknown): boolean {
   return answer instanceof CoreError && answer.reason === 'UNAUTHORIZED';
 }

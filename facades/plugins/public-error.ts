@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
-import { HttpRefusal } from './http-refusal.ts';
+import { HttpRejection } from './http-rejection.ts';
 
 /** A rate or concurrency limit was reached. */
 export class TooManyRequests extends CoreError {
@@ -53,6 +53,6 @@ export function publicError(error: CoreError): PublicError {
   const status = error.httpStatus;
   const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;
   const retryAfterSeconds = error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
-  if (error instanceof HttpRefusal) return { status, code: error.code, text, retryAfterSeconds, faults: error.faults };
+  if (error instanceof HttpRejection) return { status, code: error.code, text, retryAfterSeconds, faults: error.faults };
   return { status, code: error.reason.toLowerCase() as Lowercase<Reason>, text, retryAfterSeconds };
 }

@@ -2,15 +2,15 @@
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { SharedPlaces } from '../../core/runtime/shared-places.ts';
+import { SharedPermits } from '../../core/runtime/shared-permits.ts';
 import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { FACADE_REQUESTS_MAX, REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
-import { FairTurns } from './fair-turns.ts';
+import { FairQueue } from './fair-queue.ts';
 import { TooManyRequests } from './public-error.ts';
 import { decideRate, effectiveLimit, RATE_RULES } from './rate-limit-rules.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
-import { RefusalDelay } from './refusal-delay.ts';
+import { RejectionDelay } from './rejection-delay.ts';
 
 /** Whose request it is. */
 export interface LimitedRequest {
@@ -27,7 +27,7 @@ export interface LimitedRequest {
 }
 
 /** A request was refused: because of what limit. */
-export type OnRefused = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
+export type OnRejected = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
 
 /** What is left of a rate once a request was counted. */
 export interface RateLeft {
@@ -40,32 +40,32 @@ export interface RateLeft {
 }
 
 /** Whose request to an endpoint was refused. */
-export type RefusedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
+export type RejectedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
 
 /** Who hears of refusals. */
-export interface RefusalListeners {
+export interface RejectionListeners {
   /** Counts them. Default: nobody does. */
-  onRefused?: OnRefused;
+  onRejected?: OnRejected;
   /** Tells core of those at endpoints. Default: nobody does. */
-  teller?: { add(request: RefusedRequest, refused: Omit<RefusedRequests, 'count'>): void };
+  reporter?: { add(request: RejectedRequest, refused: Omit<RefusedRequests, 'count'>): void };
 }
 
 export class RateLimit {
   readonly #perWorker: PerWorker;
-  readonly #listeners: RefusalListeners;
+  readonly #listeners: RejectionListeners;
   readonly #inFlight = new Map<string, number>();
   /** Requests to the job API under way, of each account. */
-  readonly #share = new SharedPlaces(FACADE_REQUESTS_MAX);
+  readonly #share = new SharedPermits(FACADE_REQUESTS_MAX);
   // The library only counts; its own maximum is out of reach because the limit moves with the workers.
   readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: REQUEST_WINDOW_SECONDS });
-  readonly #delay: RefusalDelay;
-  readonly #turns: FairTurns;
+  readonly #delay: RejectionDelay;
+  readonly #turns: FairQueue;
 
-  constructor(perWorker: PerWorker, clock: Clock, listeners: RefusalListeners = {}) {
+  constructor(perWorker: PerWorker, clock: Clock, listeners: RejectionListeners = {}) {
     this.#perWorker = perWorker;
     this.#listeners = listeners;
-    this.#delay = new RefusalDelay(clock);
-    this.#turns = new FairTurns(clock);
+    this.#delay = new RejectionDelay(clock);
+    this.#turns = new FairQueue(clock);
   }
 
   /**
@@ -77,10 +77,10 @@ export class RateLimit {
     try {
       left = await this.#count(request, reply);
     } catch (error) {
-      if (reply) await this.late(request.accountId, reply);
+      if (reply) await this.delayRejection(request.accountId, reply);
       throw error;
     }
-    const turn = reply && TURNS[request.operation];
+    const turn = reply && WEIGHTS[request.operation];
     if (!turn) return left;
     const { accountId, bodyBytes = 0 } = request;
     const waits = turn.waits || bodyBytes > BODY_AT_ONCE_BYTES;
@@ -89,7 +89,7 @@ export class RateLimit {
   }
 
   /** Waits before `who`, an account or an address, is refused, where that has been often; with too many of them waiting, the answer ends the connection. */
-  async late(who: string, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
+  async delayRejection(who: string, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
     if (!await this.#delay.wait(who, reply)) reply.raw.shouldKeepAlive = false;
   }
 
@@ -105,17 +105,17 @@ export class RateLimit {
     const decision = decideRate(rule, sample, this.#perWorker);
     if (!decision.allowed) {
       this.#refused(request, decision.cause, decision.cause === 'rate' ? RequestLimit.RATE : RequestLimit.AT_ONCE, decision.limit);
-      throw refusal(operation, decision);
+      throw tooManyRequests(operation, decision);
     }
     if (reply && concurrency !== undefined) this.#hold(name, { inFlight, request }, reply);
     const limit = effectiveLimit(rate, workersRunning, this.#perWorker.rate);
     return { limit, left: limit - window.consumedPoints, resetSeconds: Math.ceil(window.msBeforeNext / 1_000) };
   }
 
-  #refused(request: LimitedRequest, cause: Parameters<OnRefused>[1], limit: RequestLimit, most: number): void {
+  #refused(request: LimitedRequest, cause: Parameters<OnRejected>[1], limit: RequestLimit, most: number): void {
     const { accountId, endpointId, operation, apiKey } = request;
-    this.#listeners.onRefused?.(operation, cause);
-    if (apiKey !== undefined) this.#listeners.teller?.add({ accountId, endpointId, apiKey }, { limit, operation: ON_WIRE[operation], most });
+    this.#listeners.onRejected?.(operation, cause);
+    if (apiKey !== undefined) this.#listeners.reporter?.add({ accountId, endpointId, apiKey }, { limit, operation: ON_WIRE[operation], most });
   }
 
   #refuseShare(request: LimitedRequest): TooManyRequests {
@@ -135,11 +135,11 @@ export class RateLimit {
   #hold(name: string, { inFlight, request }: { inFlight: number; request: LimitedRequest }, reply: Pick<FastifyReply, 'raw'>): void {
     if (reply.raw.closed) return;
     const { accountId, operation } = request;
-    const isShared = !NOT_OF_JOBS.has(operation);
-    if (isShared && !this.#share.enter(accountId)) throw this.#refuseShare(request);
+    const isShared = !NOT_JOB_API.has(operation);
+    if (isShared && !this.#share.tryAcquire(accountId)) throw this.#refuseShare(request);
     this.#inFlight.set(name, inFlight);
     reply.raw.once('close', () => {
-      if (isShared) this.#share.leave(accountId);
+      if (isShared) this.#share.release(accountId);
       const left = (this.#inFlight.get(name) ?? 1) - 1;
       if (left > 0) this.#inFlight.set(name, left);
       else this.#inFlight.delete(name);
@@ -148,7 +148,7 @@ export class RateLimit {
 }
 
 /** How much of a facade and of core one request takes, about; those of load balancing are their workers' work. */
-const TURNS: Partial<Record<LimitedOperation, { weight: number; waits: boolean }>> = {
+const WEIGHTS: Partial<Record<LimitedOperation, { weight: number; waits: boolean }>> = {
   run: { weight: 1, waits: false }, runsync: { weight: 1, waits: true }, openai: { weight: 1, waits: true }, status: { weight: 1, waits: true },
   stream: { weight: 2, waits: true }, cancel: { weight: 1, waits: false }, retry: { weight: 1, waits: false }, 'purge-queue': { weight: 2, waits: false },
   requests: { weight: 4, waits: false }, logs: { weight: 2, waits: true }, health: { weight: 1, waits: false },
@@ -160,7 +160,7 @@ const BODY_WEIGHT_BYTES = 512 * 1024;
 const BODY_AT_ONCE_BYTES = 64 * 1024;
 
 /** What is bounded in other ways: see RATE_RULES. */
-const NOT_OF_JOBS: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);
+const NOT_JOB_API: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);
 
 /** What is no endpoint's has none. */
 const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
@@ -174,7 +174,7 @@ const WORDS: Partial<Record<LimitedOperation, string>> = {
   lb: 'requests to the endpoint', management: 'requests to REST and to /graphql', live: 'pages of the console',
 };
 
-function refusal(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
+function tooManyRequests(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
   const what = WORDS[operation] ?? `requests to ${operation}`;
   const text = decision.cause === 'rate'
     ? `More than ${decision.limit} ${what} in ${REQUEST_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BytePieces } from '../../core/runtime/byte-pieces.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type { MemoryBudget, MemoryPlace } from '../../core/runtime/memory-budget.ts';
+import type { MemoryBudget, MemoryPermit } from '../../core/runtime/memory-budget.ts';
 import { SlowBody, TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
 import { isPacked, unpack } from './unpack.ts';
@@ -79,7 +79,7 @@ export function dropBody(request: FastifyRequest): void {
 }
 
 const repliesToContinue = new WeakMap<IncomingMessage, ServerResponse>();
-const places = new WeakMap<IncomingMessage, MemoryPlace>();
+const places = new WeakMap<IncomingMessage, MemoryPermit>();
 
 function response(request: { raw: IncomingMessage }): ServerResponse | undefined {
   return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { answerError, openaiErrorShape, pathOf, problemShape, queueErrorShape, restErrorShape } from './error-handler.ts';
 import type { ErrorShape } from './error-handler.ts';
-import { HttpRefusal } from './http-refusal.ts';
+import { HttpRejection } from './http-rejection.ts';
 import { isRestV2Path } from './rest-v2-words.ts';
 
 declare module 'fastify' {
@@ -16,7 +16,7 @@ declare module 'fastify' {
 }
 
 /** Answers a request that no operation takes. */
-export type RefuseUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+export type RejectUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 /** Methods by the paths that they are for. */
 type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
@@ -28,9 +28,9 @@ const DOT_PART = /\/(\.|%2e){1,2}(\/|$)/i;
  * Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own. Returns it, for routes that catch
  * all under a path.
  */
-export function handleUnknownRoutes(app: FastifyInstance): RefuseUnrouted {
+export function handleUnknownRoutes(app: FastifyInstance): RejectUnrouted {
   // Who resolved dots here would read another path than an edge before it, or a log behind it.
-  app.addHook('onRequest', (request, reply, done) => (DOT_PART.test(pathOf(request)) ? void refuseDots(request, reply) : done()));
+  app.addHook('onRequest', (request, reply, done) => (DOT_PART.test(pathOf(request)) ? void rejectDots(request, reply) : done()));
   const known: KnownPaths = new Map();
   app.addHook('onRoute', ({ url, method, config }) => {
     if (config?.catchesAll) return;
@@ -39,11 +39,11 @@ export function handleUnknownRoutes(app: FastifyInstance): RefuseUnrouted {
     for (const one of [method].flat()) path.methods.add(one);
   });
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    if (!isReadable(request.url)) return refusePath(request, reply);
+    if (!isReadable(request.url)) return rejectPath(request, reply);
     const methods = methodsOf(known, pathOf(request));
     // A route that takes this method may find nothing behind a path, as that of the files of /v1/docs does.
     const isUnknown = methods.length === 0 || methods.includes(request.method);
-    return isUnknown ? refuseUnknown(request, reply) : refuseMethod(request, reply, methods);
+    return isUnknown ? rejectUnknown(request, reply) : rejectMethod(request, reply, methods);
   };
   app.setNotFoundHandler(refuse);
   // Fastify would first find fault with its content type.
@@ -63,27 +63,27 @@ export function isReadable(url: string): boolean {
 }
 
 /** Answers one request whose path is none. */
-export function refusePath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function rejectPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return answerError(new CoreError('INVALID_REQUEST', 'The path is not valid.'), request, reply, shapeOf(pathOf(request)));
 }
 
-function refuseDots(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function rejectDots(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = pathOf(request);
   const text = 'A path is taken as it is written: write it without "." and ".." between its slashes.';
-  return answerError(new HttpRefusal(text, { status: 400, code: 'path_not_normalized' }), request, reply, shapeOf(path));
+  return answerError(new HttpRejection(text, { status: 400, code: 'path_not_normalized' }), request, reply, shapeOf(path));
 }
 
 /** Answers one request that has no route. */
-export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function rejectUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = pathOf(request);
   return answerError(new CoreError('NOT_FOUND', explain(request.method, path)), request, reply, shapeOf(path));
 }
 
-function refuseMethod(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): FastifyReply {
+function rejectMethod(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): FastifyReply {
   const path = pathOf(request);
   const allow = methods.join(', ');
   const text = `${path.slice(0, 200)} is called with ${methods.join(' or ')}, not with ${request.method}.`;
-  return answerError(new HttpRefusal(text, { status: 405, code: 'method_not_allowed', headers: { allow } }), request, reply, shapeOf(path));
+  return answerError(new HttpRejection(text, { status: 405, code: 'method_not_allowed', headers: { allow } }), request, reply, shapeOf(path));
 }
 
 /** As the router takes it: a parameter is one part of a path, a star is all the rest. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { HttpRefusal } from './http-refusal.ts';
+import { HttpRejection } from './http-rejection.ts';
 
 /** Bytes unpacked at a time: what a bomb can do between two looks at the limit. */
 const PIECE_BYTES = 64 * 1024;
@@ -22,7 +22,7 @@ export function unpack(request: IncomingMessage, onFault: (error: CoreError) => 
   if (encoding === 'identity' || encoding === '') return { body: request, stop: () => undefined };
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     const headers = { 'accept-encoding': 'gzip, identity' };
-    throw new HttpRefusal('Bodies may be packed with gzip or not at all.', { status: 415, code: 'unsupported_encoding', headers });
+    throw new HttpRejection('Bodies may be packed with gzip or not at all.', { status: 415, code: 'unsupported_encoding', headers });
   }
   const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
   gunzip.on('error', () => onFault(new CoreError('INVALID_REQUEST', 'The body is not valid gzip, as its Content-Encoding says.')));

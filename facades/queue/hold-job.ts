@@ -14,7 +14,7 @@ export async function holdJob({ jobs, answers }: JobParts, request: FastifyReque
       jobId = job.id;
       return job;
     },
-    again: () => jobs.get(request.caller.apiKey, { endpointId: endpointIdOf(request), jobId, omitOutput: false, ttlMs: 0 }),
+    reread: () => jobs.get(request.caller.apiKey, { endpointId: endpointIdOf(request), jobId, omitOutput: false, ttlMs: 0 }),
     bytesOf: jobBytes,
   });
   return answer;

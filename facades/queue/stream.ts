@@ -45,7 +45,7 @@ async function drain(parts: JobParts, request: FastifyRequest, reply: FastifyRep
       limit = page.chunks.length;
       return page;
     },
-    again: async () => {
+    reread: async () => {
       const page = await jobs.chunks(apiKey, { ...job, cursor: before, waitMs: 0, limit }).answer;
       // Of an attempt that was lost meanwhile nothing is left; what comes instead is still before the readers of the shared place.
       const chunks = page.chunks.filter(({ attempt }) => attempt === before?.attempt);

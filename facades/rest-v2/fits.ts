@@ -1,7 +1,7 @@
 /** Checks values against the schemas of REST v2 and tells each misfit by the way to its member: `$.workers.max: must be >= 0`. */
 import AjvCompiler from '@fastify/ajv-compiler';
 import type { TSchema } from 'typebox';
-import { misfit } from './refusals.ts';
+import { misfit } from './rejections.ts';
 
 /** What ajv tells of a misfit. */
 interface Fault {

@@ -1,6 +1,6 @@
 /** Creations that are safe to repeat. */
 import type { FastifyRequest } from 'fastify';
-import { misfit } from './refusals.ts';
+import { misfit } from './rejections.ts';
 
 const HEADER = 'idempotency-key';
 const KEY_LENGTH_MAX = 191;

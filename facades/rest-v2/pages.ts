@@ -4,7 +4,7 @@ import type { TObject, TSchema } from 'typebox';
 import type { ListView } from '../../proto/gen/slipway/v1/list_view.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { Call } from './operation.ts';
-import { misfit } from './refusals.ts';
+import { misfit } from './rejections.ts';
 
 const PAGE_SIZE_MAX = 1_000;
 const CURSOR_LENGTH_MAX = 1_024;

@@ -5,7 +5,7 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
 import { isId } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
-import { parseSettings, refuseNoText } from '../plugins/json-body.ts';
+import { parseSettings, rejectInvalidText } from '../plugins/json-body.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { checkFits } from './fits.ts';
 
@@ -53,7 +53,7 @@ function typed(type: string | undefined, value: string | string[]): unknown {
 export async function readBody(schema: TSchema, { body, caller }: Pick<FastifyRequest, 'body' | 'caller'>, bodies: BodyWork): Promise<unknown> {
   const bytes = bodyBytes(body);
   const values = await bodies.run(caller.accountId, bytes.length, parseSettings(bytes));
-  refuseNoText(values);
+  rejectInvalidText(values);
   checkFits(schema, values);
   return values;
 }

@@ -9,7 +9,7 @@ import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors, problemShape } from '../plugins/error-handler.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { REST_V2_WORDS } from '../plugins/rest-v2-words.ts';
-import type { RefuseUnrouted } from '../plugins/unknown-route.ts';
+import type { RejectUnrouted } from '../plugins/unknown-route.ts';
 import { addDocsPage, docsOperations } from './docs/docs.ts';
 import type { Operation, RestV2Parts } from './operation.ts';
 import { operations } from './operations.ts';
@@ -21,9 +21,9 @@ const ALL: readonly Operation[] = [...operations, ...docsOperations(() => ALL)];
 const CAUGHT: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** Adds the routes. `refuse`: answers what no operation takes. */
-export async function restV2Routes(app: FastifyInstance, parts: RestV2Parts, gate: GateParts, refuse: RefuseUnrouted): Promise<void> {
+export async function restV2Routes(app: FastifyInstance, parts: RestV2Parts, gate: GateParts, refuse: RejectUnrouted): Promise<void> {
   handleErrors(app, problemShape, parts.logger, lackingRight);
-  parts.answers.refuseWithoutRoom(app);
+  parts.answers.rejectOverBudget(app);
   const gated = restV2Gate(gate, BODY_BYTES_MAX);
   for (const operation of ALL) if (!operation.describedOnly) addOperation(app, operation, parts, gated);
   // No body is read.
@@ -56,7 +56,7 @@ function addOperation(app: FastifyInstance, operation: Operation, parts: RestV2P
 }
 
 /** Takes what no operation does, so that nothing under a word of ours is ever an endpoint's. */
-function catchAll(app: FastifyInstance, url: string, onRequest: ReturnType<typeof restV2Gate>, refuse: RefuseUnrouted): void {
+function catchAll(app: FastifyInstance, url: string, onRequest: ReturnType<typeof restV2Gate>, refuse: RejectUnrouted): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => refuse(request, reply);
   const free = CAUGHT.filter((method) => !app.hasRoute({ method, url }));
   app.route({ method: free, url, config: { catchesAll: true }, onRequest, handler });

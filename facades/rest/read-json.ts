@@ -1,7 +1,7 @@
 /** Turns the raw body of a REST request into values for its schema. */
 import type { preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify';
 import type { BodyWork } from '../plugins/body-work.ts';
-import { parseSettings, refuseNoText } from '../plugins/json-body.ts';
+import { parseSettings, rejectInvalidText } from '../plugins/json-body.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import type { NameIgnored } from './name-ignored.ts';
 
@@ -13,7 +13,7 @@ export function readJson(bodies: BodyWork, nameIgnored: NameIgnored): preHandler
   return async (request, reply) => {
     const bytes = bodyBytes(request.body);
     const values = await bodies.run(request.caller.accountId, bytes.length, parseSettings(bytes));
-    refuseNoText(values);
+    rejectInvalidText(values);
     const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
     nameIgnored(request, reply, given);
     request.body = given;

@@ -22,7 +22,7 @@ import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from '../res
 import { endpointMetrics } from './endpoints/endpoint-metrics.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
-import { ListTurns } from './list-turns.ts';
+import { ListQueue } from './list-queue.ts';
 import { nameIgnored } from './name-ignored.ts';
 import { createPod, deletePod, getPod, listPods } from './pods/pods.ts';
 import { actOnPod } from './pods/act-on-pod.ts';
@@ -71,13 +71,13 @@ export async function restRoutes(plain: FastifyInstance, surface: RestSurface): 
   const { core, answers, bodies, config, clock, logger, gate } = surface;
   const app: RestApp = plain.withTypeProvider<TypeBoxTypeProvider>();
   handleErrors(plain, restErrorShape, logger);
-  answers.refuseWithoutRoom(plain);
+  answers.rejectOverBudget(plain);
   await describeRoutes(app);
   for (const shape of SHAPES) app.addSchema(shape);
   openapi(app);
   await docsPage(plain, { path: '/v1/docs', title: 'Slipway API', schema: DESCRIBED_PAGE });
   const parts: RestParts = {
-    core, room: { answers, turns: new ListTurns(clock) }, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX),
+    core, room: { answers, turns: new ListQueue(clock) }, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX),
     readJson: readJson(bodies, nameIgnored(SHAPES)),
   };
   for (const add of ROUTES) add(app, parts);

@@ -8,7 +8,7 @@ import { eachPage } from '../../proto/wire/pages.ts';
 import type { PageAsked } from '../../proto/wire/pages.ts';
 import type { CallOptions } from '../core-client/service-calls.ts';
 import type { AnswerBudget, HeldAnswer } from '../plugins/answer-budget.ts';
-import type { ListTurns } from './list-turns.ts';
+import type { ListQueue } from './list-queue.ts';
 
 /** What a page takes up as a message, as records and as text, in bytes: several times what core puts into one. */
 const HELD_BYTES = 8 * 1024 * 1024;
@@ -21,7 +21,7 @@ const NEXT_PAGE_MS = 60_000;
 /** What lists are sent with. */
 export interface ListRoom {
   answers: AnswerBudget;
-  turns: ListTurns;
+  turns: ListQueue;
 }
 
 /** A list. */
@@ -82,7 +82,7 @@ async function begin<Response extends { nextPageToken: string }>(
   const hold = (): Promise<HeldAnswer<Response>> => answers.hold(request, reply, { read: () => read({ pageToken: '' }, options), bytesOf });
   const held = await hold();
   if (held.answer.nextPageToken === '') return held;
-  const turn = turns.take(request.caller.accountId, reply);
+  const turn = turns.enter(request.caller.accountId, reply);
   if (turn.isNow) return held;
   held.release();
   return { again: turn.begun.then(() => hold) };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
-import { WAIT_BOUNDS } from '../../facades/activator/places.ts';
+import { WAIT_BOUNDS } from '../../facades/activator/load-balancer.ts';
 import { memoryMib } from '../bench/process-usage.ts';
 import { directCount } from '../helpers/direct-way.ts';
 import { goDeaf } from '../helpers/deaf-socket.ts';

@@ -11,7 +11,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
 import { buildFacade } from '../../facades/app.ts';
-import type { WaitBounds } from '../../facades/activator/places.ts';
+import type { WaitBounds } from '../../facades/activator/load-balancer.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { buildAgent } from '../../gpu-agent/app.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
@@ -40,7 +40,7 @@ export interface SystemOptions {
   /** Bounds of load-balancing requests that wait. Default: as documented. */
   waits?: WaitBounds;
   /** How often the facade asks whether a tunnel may stand, in milliseconds. Default: as documented. */
-  tunnelAdmitMs?: number;
+  tunnelAuthorizeMs?: number;
   /** The transport of `core 1`, `facade`, `agent 1` and `test`, numbered in the order of starting. Default: the machine's own for all. */
   transportOf?: (part: string) => Transport;
   /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
@@ -74,7 +74,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}): Promise
 
 async function startOwn(t: Test, options: SystemOptions) {
   const logger = options.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
-  const { transportOf = () => systemTransport, waits, tunnelAdmitMs } = options;
+  const { transportOf = () => systemTransport, waits, tunnelAuthorizeMs } = options;
   const database = await createDatabase(t);
   const rootKey = randomBytes(24).toString('hex');
   const coreEnv = {
@@ -108,7 +108,7 @@ async function startOwn(t: Test, options: SystemOptions) {
   const facade = buildFacade(readFacadeConfig({
     SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0',
     SLIPWAY_GRAPHQL_AT_START: 'false', ...options.facadeEnv,
-  }), { logger, transport: transportOf('facade'), ...(waits && { waits }), ...(tunnelAdmitMs && { tunnelAdmitMs }) });
+  }), { logger, transport: transportOf('facade'), ...(waits && { waits }), ...(tunnelAuthorizeMs && { tunnelAuthorizeMs }) });
   const { url, metrics: facadeMetrics } = await facade.start();
   stops.push(() => facade.stop());
 

@@ -22,7 +22,7 @@ import { seededRandom } from '../helpers/seeded-random.ts';
 const random = seededRandom();
 
 t.setTimeout(120_000);
-const system = await startSystem(t, { agents: 0, tunnelAdmitMs: 200, facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
+const system = await startSystem(t, { agents: 0, tunnelAuthorizeMs: 200, facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
 const { url, key } = system;
 const { hostname, port } = new URL(url);
 const proxy = await cuttingProxy(t, { host: hostname, port: Number(port) });

@@ -73,7 +73,7 @@ t.test('the facade submits where a worker is free: next to no job waits for a cl
   let atOnce = 0;
   const startedMs = performance.now();
   for (let n = 0; n < 20; n += 1) if (await takenAtOnce(jobs, `free-${n}`)) atOnce += 1;
-  // The replica without a free worker is asked again once a second, so on a busy machine more often; by a clock of its own: submission-homes.test.ts.
+  // The replica without a free worker is asked again once a second, so on a busy machine more often; by a clock of its own: submission-affinity.test.ts.
   const waitMost = 3 + Math.ceil((performance.now() - startedMs) / 1_000);
   t.ok(20 - atOnce <= waitMost, `${atOnce} of 20, and ${waitMost} may wait; in turn it would be 10`);
 });

@@ -13,7 +13,7 @@ import type { OptionValues } from '../table-options.ts';
 import { templateIdOf } from '../templates/find-template.ts';
 import { endpointIdOf } from './find-endpoint.ts';
 import { endpointColumns, endpointFields, presentEndpoint } from './present-endpoint.ts';
-import { showPlaces } from './show-places.ts';
+import { showWarnings } from './show-warnings.ts';
 import { addReleases } from './releases.ts';
 import { restartEndpoint } from './restart-endpoint.ts';
 
@@ -73,7 +73,7 @@ async function listEndpoints(cli: Cli): Promise<void> {
   output.result(endpoints.map(presentEndpoint), () => {
     const empty = 'There are no endpoints; "slipway endpoints create --help" shows how to make one.';
     output.table(endpointColumns(output.nowMs()), endpoints, empty);
-    for (const endpoint of endpoints) showPlaces(output, endpoint);
+    for (const endpoint of endpoints) showWarnings(output, endpoint);
   });
 }
 

@@ -8,7 +8,7 @@ import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { endpointIdOf } from '../endpoints/find-endpoint.ts';
-import { showPlaces } from '../endpoints/show-places.ts';
+import { showWarnings } from '../endpoints/show-warnings.ts';
 import { UsageError } from '../failures.ts';
 import { JobLogReader } from '../jobs/job-lines.ts';
 import { wholeNumber } from '../option-values.ts';
@@ -124,7 +124,7 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
     for (const group of ended) output.line(`  ${endedText(group, output.nowMs())}`);
     if (recent.length > 0) output.line('\nEnded within a day; "slipway logs ID" shows what they wrote:');
     for (const worker of recent) output.line(`  ${recentText(worker, output.nowMs())}`);
-    for (const endpoint of endpoints) showPlaces(output, endpoint);
+    for (const endpoint of endpoints) showWarnings(output, endpoint);
   });
 }
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { operation, repeatable } from '../operation.ts';
 import type { Operation } from '../operation.ts';
-import { misfit } from '../refusals.ts';
+import { misfit } from '../rejections.ts';
 import { closed, named } from '../schema-parts.ts';
 
 const PATH = '/v2/account/ssh-keys';

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { UsageBucket } from '../../../proto/gen/slipway/v1/usage_service.ts';
-import { against, misfit } from '../refusals.ts';
+import { against, misfit } from '../rejections.ts';
 import { word } from '../schema-parts.ts';
 
 const LAST_MAX = 10_000;

@@ -1,7 +1,7 @@
 /** Queries of the catalogue of REST v2. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { against } from '../refusals.ts';
+import { against } from '../rejections.ts';
 import { word } from '../schema-parts.ts';
 
 const VERSION = '^\\d+\\.\\d+$';

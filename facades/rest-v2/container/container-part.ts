@@ -7,7 +7,7 @@ import { usableEnv } from '../../resources/env-names.ts';
 import { PORT_PATTERN } from '../../resources/port.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { textMap } from '../../resources/text-map.ts';
-import { against } from '../refusals.ts';
+import { against } from '../rejections.ts';
 import { textOrNull } from '../schema-parts.ts';
 
 const COMMAND_PARTS_MAX = 1_000;

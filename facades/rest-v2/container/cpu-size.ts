@@ -1,6 +1,6 @@
 /** Sizes of what has no GPU, as REST v2 says them: a flavour and processors; the memory follows from the flavour. */
 import { instanceIdsOf, POD_FLAVORS, sizeOf } from '../../resources/cpu-sizes.ts';
-import { against } from '../refusals.ts';
+import { against } from '../rejections.ts';
 
 /** Returns the size as the contract has it. 400: there is no such flavour, or the processors are no power of two. */
 export function instanceIdOf({ id, vcpuCount }: { id: string; vcpuCount: number }): string {

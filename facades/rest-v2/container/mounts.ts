@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
-import { against } from '../refusals.ts';
+import { against } from '../rejections.ts';
 import { closed, named } from '../schema-parts.ts';
 
 /** Smallest volume that a body may ask for, in GB. */

@@ -7,8 +7,8 @@ import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { containerFields, presentContainer } from '../container/container-part.ts';
 import { instanceIdOf, presentCpu } from '../container/cpu-size.ts';
 import { mountFields, presentMounts } from '../container/mounts.ts';
-import { dataCenterOf } from '../container/place.ts';
-import { against, misfit } from '../refusals.ts';
+import { dataCenterOf } from '../container/data-center.ts';
+import { against, misfit } from '../rejections.ts';
 import type { ACTIONS, CreatePodBody, STATUSES, UpdatePodBody } from './pod-shapes.ts';
 
 export type PodAction = (typeof ACTIONS)[number];

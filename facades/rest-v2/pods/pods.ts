@@ -5,7 +5,7 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 import { once, operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
-import { conflict } from '../refusals.ts';
+import { conflict } from '../rejections.ts';
 import { named } from '../schema-parts.ts';
 import { CreatePod, PodActionRequest, PodShape, UpdatePod } from './pod-shapes.ts';
 import { actionsOf, changedPod, newPod, presentPod, statusOf } from './pod-values.ts';

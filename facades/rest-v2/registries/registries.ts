@@ -4,7 +4,7 @@ import { presentRegistryAuth } from '../../resources/registry-auths/present-regi
 import { once, operation, repeatable } from '../operation.ts';
 import type { Operation } from '../operation.ts';
 import { answerPage, LAST_PAGE, listOf, PageQuery } from '../pages.ts';
-import { against } from '../refusals.ts';
+import { against } from '../rejections.ts';
 import { closed, named } from '../schema-parts.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 

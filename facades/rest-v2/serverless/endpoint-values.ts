@@ -8,7 +8,7 @@ import { change, noChanges } from '../../resources/mask-fields.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { containerFields } from '../container/container-part.ts';
 import { instanceIdOf } from '../container/cpu-size.ts';
-import { against, misfit } from '../refusals.ts';
+import { against, misfit } from '../rejections.ts';
 import type { CreateEndpointBody, UpdateEndpointBody } from './endpoint-shapes.ts';
 import { WORKER_DEFAULTS } from './endpoint-shapes.ts';
 import { gpuFields } from './gpu-pools.ts';

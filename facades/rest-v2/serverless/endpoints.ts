@@ -7,7 +7,7 @@ import { requestIdOf } from '../idempotency.ts';
 import { once, operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
-import { misfit } from '../refusals.ts';
+import { misfit } from '../rejections.ts';
 import { named } from '../schema-parts.ts';
 import { CreateEndpoint, EndpointShape, UpdateEndpoint } from './endpoint-shapes.ts';
 import { changedEndpoint, newEndpoint } from './endpoint-values.ts';

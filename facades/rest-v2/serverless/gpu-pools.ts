@@ -4,7 +4,7 @@
  */
 import type { GpuPool } from '../../../proto/gen/slipway/v1/catalog_service.ts';
 import { lowestVersion, versionsFrom } from '../../resources/cuda-versions.ts';
-import { against, misfit } from '../refusals.ts';
+import { against, misfit } from '../rejections.ts';
 import type { GpuBody } from './endpoint-shapes.ts';
 
 /** GPUs as the contract has them; undefined: not named. */

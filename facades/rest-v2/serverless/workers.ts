@@ -5,7 +5,7 @@ import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
-import { dataCenterOf } from '../container/place.ts';
+import { dataCenterOf } from '../container/data-center.ts';
 import { operation, repeatable } from '../operation.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { momentOrNull, named, textOrNull, word } from '../schema-parts.ts';

@@ -7,7 +7,7 @@ import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import { once, operation, repeatable } from '../operation.ts';
 import type { Operation } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
-import { against } from '../refusals.ts';
+import { against } from '../rejections.ts';
 import { closed, named, word } from '../schema-parts.ts';
 
 const ONE = '/v2/network-volumes/{volumeId}';

@@ -4,7 +4,7 @@ import t from 'tap';
 import { RefusalBook, REFUSALS_TOLD_MS } from '../../../core/edge/refusal-book.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { RefusalTeller } from '../../../facades/core-client/refusal-teller.ts';
+import { RejectionReporter } from '../../../facades/core-client/rejection-reporter.ts';
 import { EdgeServiceClient, RequestLimit, RequestOperation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointRefusals, RefusedRequests } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointExplanation } from '../../../proto/gen/slipway/v1/explanation.ts';
@@ -40,12 +40,12 @@ const entry = (endpointId: string, more: Partial<RefusedRequests> = {}, apiKey =
 t.test('a facade tells every replica, which explain the endpoint and its jobs', async (t) => {
   const [endpointId, other] = [await newEndpoint(), await newEndpoint()];
   const { id: jobId } = await core.submit(endpointId);
-  const teller = new RefusalTeller({ addresses, transport: systemTransport, clock: systemClock, random: systemRandom, logger: createLogger('test', 'silent') });
-  await teller.start();
-  t.teardown(() => teller.stop());
+  const reporter = new RejectionReporter({ addresses, transport: systemTransport, clock: systemClock, random: systemRandom, logger: createLogger('test', 'silent') });
+  await reporter.start();
+  t.teardown(() => reporter.stop());
   const caller = { accountId: core.accountId, endpointId, apiKey: core.key };
-  for (let count = 0; count < 3; count += 1) teller.add(caller, { limit: RequestLimit.RATE, operation: RequestOperation.PURGE_QUEUE, most: 2 });
-  teller.add(caller, { limit: RequestLimit.QUOTA, operation: RequestOperation.STATUS, most: 70 });
+  for (let count = 0; count < 3; count += 1) reporter.add(caller, { limit: RequestLimit.RATE, operation: RequestOperation.PURGE_QUEUE, most: 2 });
+  reporter.add(caller, { limit: RequestLimit.QUOTA, operation: RequestOperation.STATUS, most: 70 });
   const quota = 'REQUEST_QUOTA 0: more than the account\'s quota of 70 requests in 10 s; of requests to status 1 was refused (429) within the last minute';
   const told = ['REQUEST_RATE 0: more than 2 requests to purge-queue in 10 s: 3 were refused (429) within the last minute', quota];
   for (const replica of [0, 1]) {

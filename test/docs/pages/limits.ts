@@ -89,7 +89,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'lists of several pages that a facade writes',
       '{AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account; others wait for {WAIT_MS_MAX}, then 429',
-      'facades/rest/list-turns.ts',
+      'facades/rest/list-queue.ts',
     ),
     row(
       'request bodies in memory of a facade; a quarter for one account',
@@ -103,13 +103,13 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'work of one account under way at a facade that others use too',
-      'weight {TURN_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {TURN_MS} at most',
-      'facades/plugins/fair-turns.ts',
+      'weight {REQUEST_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {TURN_MS} at most',
+      'facades/plugins/fair-queue.ts',
     ),
     row(
       'rejections of one account',
       '{AT_ONCE_MAX} in {WINDOW_MS} at once, then each {DELAY_MS} late; {OF_ONE_MAX} wait so',
-      'facades/plugins/refusal-delay.ts',
+      'facades/plugins/rejection-delay.ts',
     ),
     row(
       'requests of one address at an edge',

@@ -12,10 +12,10 @@ import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { Activator } from '../../../facades/activator/activator.ts';
 import { clientGone } from '../../../facades/activator/client-gone.ts';
-import { Places, WAIT_BOUNDS } from '../../../facades/activator/places.ts';
+import { LoadBalancer, WAIT_BOUNDS } from '../../../facades/activator/load-balancer.ts';
 import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
 import { Tunnels } from '../../../facades/activator/tunnels.ts';
-import { RotationLink } from '../../../facades/core-client/rotation-link.ts';
+import { EndpointSetLink } from '../../../facades/core-client/endpoint-set-link.ts';
 import { KeyWatch } from '../../../facades/plugins/key-watch.ts';
 import type { UpgradeSocket } from '../../../facades/activator/upgrade-socket.ts';
 import { systemTransport } from '../../../proto/wire/channel.ts';
@@ -23,8 +23,8 @@ import { logger } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const limits = { processingMs: 120_000, socketIdleMs: 120_000 };
-const keys = new KeyWatch({ lookLive: async () => { throw new Error('nobody asks'); } }, systemClock);
-const tunnels = new Tunnels({ clock: systemClock, logger, admit: async () => '' });
+const keys = new KeyWatch({ checkLive: async () => { throw new Error('nobody asks'); } }, systemClock);
+const tunnels = new Tunnels({ clock: systemClock, logger, authorize: async () => '' });
 
 /** A request whose client has gone, as a server sees it. */
 async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
@@ -41,15 +41,15 @@ async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
 }
 
 t.test('it waits for no worker', async (t) => {
-  const link = new RotationLink({ addresses: ['127.0.0.1:1'], edgeKey: '', transport: systemTransport, clock: systemClock, random: systemRandom, logger });
-  const places = new Places({ link, waits: WAIT_BOUNDS, clock: systemClock, logger });
-  const activator = new Activator({ places, tunnels, keys, limits: { ...limits, holdMs: 120_000, waits: WAIT_BOUNDS }, clock: systemClock });
+  const link = new EndpointSetLink({ addresses: ['127.0.0.1:1'], edgeKey: '', transport: systemTransport, clock: systemClock, random: systemRandom, logger });
+  const loadBalancer = new LoadBalancer({ link, waits: WAIT_BOUNDS, clock: systemClock, logger });
+  const activator = new Activator({ loadBalancer, tunnels, keys, limits: { ...limits, holdMs: 120_000, waits: WAIT_BOUNDS }, clock: systemClock });
   const [request, reply] = await left(t);
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
   const served = activator.serve(request, reply, target, { apiKey: '', accountId: 'a' });
-  t.equal(places.waiting, 0);
-  await places.start();
-  await places.stop();
+  t.equal(loadBalancer.waiting, 0);
+  await loadBalancer.start();
+  await loadBalancer.stop();
   await served;
 });
 

@@ -9,8 +9,8 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { dial, forward } from '../../../facades/activator/forward.ts';
-import { KeptConnections } from '../../../facades/activator/kept-connections.ts';
-import { writeRefusal } from '../../../facades/activator/write-refusal.ts';
+import { ConnectionPool } from '../../../facades/activator/connection-pool.ts';
+import { writeRejection } from '../../../facades/activator/write-rejection.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { exchange } from '../../helpers/raw-http.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -64,7 +64,7 @@ t.test('a client that reads after the worker has gone gets all of it', async (t)
   const gone = new AbortController().signal;
   const socket = await dial(`127.0.0.1:${(worker.address() as AddressInfo).port}`, gone);
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
-  const place = { workerId: 'w', isAsked: true, askNoMore: () => undefined };
+  const place = { workerId: 'w', expectsContinue: true, disableContinue: () => undefined };
   const outcome = forward({ request, reply, target, gone }, { socket: socket! }, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock);
   await waitFor('the answer to begin', () => client.bytes > 0);
   const [connection] = await seen;
@@ -78,23 +78,23 @@ t.test('a client that reads after the worker has gone gets all of it', async (t)
   t.notOk(reply.destroyed && !reply.writableFinished, 'nothing was cut');
 });
 
-/** What carries requests to one worker on connections that are kept. */
+/** What carries requests to one worker on connections that are pool. */
 async function frontOf(t: Test, port: number) {
   const address = `127.0.0.1:${port}`;
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
-  const place = { workerId: 'w', isAsked: false, askNoMore: () => undefined };
-  const kept = new KeptConnections(systemClock);
-  t.teardown(() => kept.destroy());
+  const place = { workerId: 'w', expectsContinue: false, disableContinue: () => undefined };
+  const pool = new ConnectionPool(systemClock);
+  t.teardown(() => pool.destroy());
   const logger = createLogger('test', 'silent');
   const front = createServer((request, reply) => {
     const gone = new AbortController().signal;
     void dial(address, gone).then((socket) => (
-      forward({ request, reply, target, gone }, { socket, kept, address }, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock)
-    )).catch((error: unknown) => writeRefusal(error, request, reply, logger));
+      forward({ request, reply, target, gone }, { socket, pool, address }, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock)
+    )).catch((error: unknown) => writeRejection(error, request, reply, logger));
   }).listen(0, '127.0.0.1');
   await once(front, 'listening');
   t.teardown(() => front.close());
-  return { kept, url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/` };
+  return { pool, url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/` };
 }
 
 t.test('a worker sees a request before its body comes, and no body of one that has none', async (t) => {
@@ -108,7 +108,7 @@ t.test('a worker sees a request before its body comes, and no body of one that h
   }).listen(0, '127.0.0.1');
   await once(worker, 'listening');
   t.teardown(() => worker.close());
-  const { kept, url } = await frontOf(t, (worker.address() as AddressInfo).port);
+  const { pool, url } = await frontOf(t, (worker.address() as AddressInfo).port);
   for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND']) {
     seen = '';
     t.match(await exchange(url, { pieces: [`${method} / HTTP/1.1\r\nhost: a\r\n\r\n`] }), { status: 200, text: 'ok' });
@@ -120,7 +120,7 @@ t.test('a worker sees a request before its body comes, and no body of one that h
     seen = '';
     t.match(await exchange(url, { pieces: [`POST / HTTP/1.1\r\nhost: a\r\n${head}\r\n\r\n`] }), { status: 200, text: 'ok' }, `the answer to ${head}`);
   }
-  kept.destroy();
+  pool.destroy();
 });
 
 t.test('whatever line a worker answers with, its client is told and nobody else notices it', async (t) => {
@@ -133,7 +133,7 @@ t.test('whatever line a worker answers with, its client is told and nobody else 
   }).listen(0, '127.0.0.1');
   await once(worker, 'listening');
   t.teardown(() => worker.close());
-  const { kept, url } = await frontOf(t, (worker.address() as AddressInfo).port);
+  const { pool, url } = await frontOf(t, (worker.address() as AddressInfo).port);
   const answers: [string, number, string][] = [
     ['000 Zero', 502, ''], ['099 Odd', 502, ''], ['101 Switching Protocols', 502, ''], ['101 X\r\nUpgrade: websocket\r\nConnection: Upgrade', 502, ''],
     ['200 \x01', 200, 'OK'], ['200 caf\xc3\xa9', 200, 'caf\xe9'], ['299', 299, 'unknown'], ['999 Own', 999, 'Own'],
@@ -146,6 +146,6 @@ t.test('whatever line a worker answers with, its client is told and nobody else 
     if (status === 502) t.match(JSON.parse(text), { code: 'worker_failed' });
     else t.same([answer.statusText, text], [reason, 'ok']);
   }
-  kept.destroy();
+  pool.destroy();
   await Promise.all(closed);
 });

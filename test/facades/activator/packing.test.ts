@@ -1,7 +1,7 @@
 /** Which worker gets a request: the least loaded one, but workers that are too many get none while others have less than their share. */
 import t from 'tap';
 import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
-import type { WorkerPlace } from '../../../facades/activator/endpoint-queue.ts';
+import type { WorkerSlot } from '../../../facades/activator/endpoint-queue.ts';
 import { EndpointRotation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
@@ -15,7 +15,7 @@ function queueOf(surplus: string[], { requestsPerWorker = SHARE, workerConcurren
     workers: ['a', 'b', 'c'].map((workerId) => ({ workerId, address: '127.0.0.1:1', ready: true, surplus: now.includes(workerId) })),
   }));
   tell(surplus);
-  const take = (): WorkerPlace => queue.take({ workerId: undefined, strict: false, waitMs: 0, again: false, signal: new AbortController().signal })!;
+  const take = (): WorkerSlot => queue.tryAcquire({ workerId: undefined, strict: false, waitMs: 0, isRetry: false, signal: new AbortController().signal })!;
   return { tell, take, taken: (count: number) => Array.from({ length: count }, () => take().workerId).join('') };
 }
 

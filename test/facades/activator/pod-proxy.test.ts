@@ -11,13 +11,13 @@ import { logger } from '../../helpers/job-engine.ts';
 
 t.test('a flood of keys does not become a flood of questions', async (t) => {
   let asked = 0;
-  const tunnels = new Tunnels({ clock: systemClock, logger, admit: async () => '' });
+  const tunnels = new Tunnels({ clock: systemClock, logger, authorize: async () => '' });
   const limits = { processingMs: 1_000, socketIdleMs: 1_000 };
   const locate = () => {
     asked += 1;
     return new Promise<never>(() => undefined);
   };
-  const nobody = { lookLive: async (): Promise<never> => { throw new Error('nobody asks'); } };
+  const nobody = { checkLive: async (): Promise<never> => { throw new Error('nobody asks'); } };
   const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, keys: new KeyWatch(nobody, systemClock), limits, clock: systemClock });
   const serve = (key: string) => {
     const request = { method: 'GET', headers: { authorization: `Bearer ${key}` } } as IncomingMessage;

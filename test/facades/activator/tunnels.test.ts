@@ -23,7 +23,7 @@ const core = new Map<string, CoreError>();
 const together = { key: 'again', count: 12, waiting: [] as (() => void)[] };
 /** It says nothing to one key until this is resolved. */
 const answered = Promise.withResolvers<void>();
-const tunnels = new Tunnels({ clock, logger, admit: async (apiKey) => {
+const tunnels = new Tunnels({ clock, logger, authorize: async (apiKey) => {
   const error = core.get(apiKey);
   if (apiKey === 'unanswered') await answered.promise;
   if (apiKey === together.key && together.waiting.length < together.count) await answeredTogether();

@@ -3,7 +3,7 @@ import Fastify from 'fastify';
 import t from 'tap';
 import { frontRoutes } from '../../../facades/front/routes.ts';
 import { handleErrors, openaiErrorShape, problemShape, queueErrorShape, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { conflict } from '../../../facades/rest-v2/refusals.ts';
+import { conflict } from '../../../facades/rest-v2/rejections.ts';
 import { ERROR_HELP } from '../../../proto/wire/error-help.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { logger } from '../../helpers/job-engine.ts';

@@ -14,8 +14,8 @@ function setup(answer: () => Promise<typeof GOOD>) {
     asked.push(`${apiKey} ${endpointId} ${write}`);
     return answer();
   }, clock);
-  const look = (apiKey: string, endpointId: string, write: boolean, api: Api = Api.JOBS) => cache.look({ apiKey, endpointId, write, api });
-  const live = () => cache.lookLive({ apiKey: 'key', endpointId: 'e', write: true, api: Api.JOBS });
+  const look = (apiKey: string, endpointId: string, write: boolean, api: Api = Api.JOBS) => cache.check({ apiKey, endpointId, write, api });
+  const live = () => cache.checkLive({ apiKey: 'key', endpointId: 'e', write: true, api: Api.JOBS });
   return { look, live, clock, asked };
 }
 

@@ -13,7 +13,7 @@ import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
 import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
-import { ListTurns } from '../../../facades/rest/list-turns.ts';
+import { ListQueue } from '../../../facades/rest/list-queue.ts';
 import { sendList } from '../../../facades/rest/send-list.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -28,7 +28,7 @@ async function setup(t: Test, idleMs = 60_000) {
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));
-  answers.refuseWithoutRoom(app);
+  answers.rejectOverBudget(app);
   const caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 };
   app.addHook('onRequest', async (request) => { if (request.url !== '/public') request.caller = caller; });
   const reads: string[] = [];
@@ -51,7 +51,7 @@ async function setup(t: Test, idleMs = 60_000) {
     return (await answers.hold(request, reply, { read, bytesOf: (text) => text.length })).answer;
   });
   // The second page comes at once, or when the test lets it.
-  app.get('/pages/:second', async (request, reply) => sendList({ answers, turns: new ListTurns(clock) }, request, reply, {
+  app.get('/pages/:second', async (request, reply) => sendList({ answers, turns: new ListQueue(clock) }, request, reply, {
     read: async ({ pageToken }) => {
       const { second } = request.params as { second: string };
       if (pageToken !== '' && second === 'later') await new Promise<void>((resolve) => { waits.push(resolve); });

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { refuseBrokenRequest } from '../../../facades/plugins/broken-request.ts';
+import { rejectBrokenRequest } from '../../../facades/plugins/broken-request.ts';
 
 const server = createServer({ headersTimeout: 100, connectionsCheckingInterval: 20 }, (_, reply) => reply.end('ok'));
-server.on('clientError', refuseBrokenRequest);
+server.on('clientError', rejectBrokenRequest);
 await once(server.listen(0, '127.0.0.1'), 'listening');
 t.teardown(() => server.close());
 

@@ -13,7 +13,7 @@ const QUESTION = { apiKey: 'key', endpointId: 'e', write: true, api: Api.JOBS };
 function setup() {
   const clock = new ManualClock();
   const core = { answer: async (): Promise<CheckAccessResponse | CoreError> => GOOD, asked: 0 };
-  const keys = new KeyWatch({ lookLive: () => {
+  const keys = new KeyWatch({ checkLive: () => {
     core.asked += 1;
     return core.answer();
   } }, clock);

@@ -7,7 +7,7 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import { FACADE_REQUESTS_MAX } from '../../../proto/wire/limits.ts';
 import { RequestLimit } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { RateLimit } from '../../../facades/plugins/rate-limit.ts';
-import type { RefusalListeners } from '../../../facades/plugins/rate-limit.ts';
+import type { RejectionListeners } from '../../../facades/plugins/rate-limit.ts';
 import { RATE_RULES } from '../../../facades/plugins/rate-limit-rules.ts';
 
 /** Waits are over at once: how long refusals and turns last is tested elsewhere. */
@@ -21,8 +21,8 @@ const quick: Clock = {
 
 t.test('an account with many endpoints leaves the others calls to core, and gets its own back', async (t) => {
   const told: string[] = [];
-  const teller: RefusalListeners['teller'] = { add: ({ accountId, endpointId }, { limit: by, most }) => told.push(`${accountId} ${endpointId} ${by} ${most}`) };
-  const limit = new RateLimit({ rate: 100, concurrency: 20 }, quick, { teller });
+  const reporter: RejectionListeners['reporter'] = { add: ({ accountId, endpointId }, { limit: by, most }) => told.push(`${accountId} ${endpointId} ${by} ${most}`) };
+  const limit = new RateLimit({ rate: 100, concurrency: 20 }, quick, { reporter });
   const open: EventEmitter[] = [];
   const ask = async (accountId: string, endpointId: string): Promise<void> => {
     const raw = new EventEmitter();

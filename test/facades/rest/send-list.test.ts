@@ -8,7 +8,7 @@ import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
 import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
-import { ListTurns } from '../../../facades/rest/list-turns.ts';
+import { ListQueue } from '../../../facades/rest/list-queue.ts';
 import { sendList } from '../../../facades/rest/send-list.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -19,7 +19,7 @@ const WAIT_MS = 20_000;
 async function setup(t: Test) {
   const clock = new ManualClock();
   const budget = new MemoryBudget({ bytesMax: 2 ** 30, ownerBytesMax: 2 ** 30 });
-  const room = { answers: new AnswerBudget({ budget, idleMs: 60_000, clock }), turns: new ListTurns(clock) };
+  const room = { answers: new AnswerBudget({ budget, idleMs: 60_000, clock }), turns: new ListQueue(clock) };
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));

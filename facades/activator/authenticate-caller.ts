@@ -1,4 +1,4 @@
-/** Who asks, and whether the endpoint is one that balances: the same for requests that come here and for those that an edge asks about. */
+/** Authenticates callers of load-balancing endpoints, for requests that come to a facade and for those that an edge asks about. */
 import type { IncomingMessage } from 'node:http';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
@@ -9,36 +9,42 @@ import type { GateParts } from '../plugins/authenticate.ts';
 import { keyOfQueueRequest } from '../plugins/credentials.ts';
 import type { LimitedRequest } from '../plugins/rate-limit.ts';
 import type { HostKeys } from './host-keys.ts';
-import { notAllowed } from './lb-error.ts';
+import { unauthorized } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
 
-/** Somebody who may, with what the rate limits need to know. */
-export interface Identified {
+/** An authenticated caller. */
+export interface AuthenticatedCaller {
   apiKey: string;
   accountId: string;
+  /** Input of the rate limits. */
   limited: LimitedRequest;
-  /** What core was asked about the key. */
+  /** The access check that core answered. */
   question: AccessQuestion;
 }
 
-/** Throws what the client is to be told. `keys`: of browsers; absent: they are not looked at. Undefined: it is a queue-based endpoint's OpenAI operation. */
-export async function identify(request: IncomingMessage, target: LbTarget, { access }: GateParts, keys?: HostKeys): Promise<Identified | undefined> {
+/**
+ * Authenticates the caller of a request. Returns `undefined` for an OpenAI operation of a queue-based endpoint. Throws the error for the client.
+ * `keys`: keys in cookies of browsers; absent: cookies are ignored.
+ */
+export async function authenticateCaller(
+  request: IncomingMessage, target: LbTarget, { access }: GateParts, keys?: HostKeys,
+): Promise<AuthenticatedCaller | undefined> {
   const { headers, method } = request;
   const apiKey = keyOfQueueRequest(headers.authorization, target.queryKey ?? keys?.keyOf(request, target));
   if (apiKey === undefined && target.isShared) return undefined;
-  if (apiKey === undefined) throw notAllowed(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
+  if (apiKey === undefined) throw unauthorized(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
   const { endpointId } = target;
   const write = headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
   const question = { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS };
-  const decision = await access.lookLive(question);
+  const decision = await access.checkLive(question);
   if (decision instanceof CoreError) {
     if (target.isShared) return undefined;
-    throw decision.reason === 'UNAUTHORIZED' ? notAllowed('invalid api key') : noSuch(decision);
+    throw decision.reason === 'UNAUTHORIZED' ? unauthorized('invalid api key') : toNotFound(decision);
   }
-  if (decision.accountId === '') throw notAllowed('invalid api key');
+  if (decision.accountId === '') throw unauthorized('invalid api key');
   if (decision.endpointType !== EndpointType.LB) {
     if (target.isShared) return undefined;
-    throw noSuch(decision.endpointType === EndpointType.QB ? queueBased(method ?? '', target) : new CoreError('ENDPOINT_NOT_FOUND', ''));
+    throw toNotFound(decision.endpointType === EndpointType.QB ? queueBased(method ?? '', target) : new CoreError('ENDPOINT_NOT_FOUND', ''));
   }
   const { accountId, workersRunning, requestQuota } = decision;
   return { apiKey, accountId, question, limited: { endpointId, operation: 'lb', accountId, workersRunning, requestQuota, apiKey } };
@@ -50,6 +56,6 @@ function queueBased(method: string, { path }: LbTarget): CoreError {
     + 'Only load-balancing endpoints (type LB) have paths of their own.');
 }
 
-function noSuch(error: CoreError): CoreError {
+function toNotFound(error: CoreError): CoreError {
   return error.reason === 'ENDPOINT_NOT_FOUND' ? new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.') : error;
 }

@@ -2,7 +2,7 @@
  * Shares out a number of places so that nobody can take them all: an owner may have as many as are still free. Alone that is half of them, two who take
  * what they can get a third each, and for whoever has few there is always one left.
  */
-export class SharedPlaces {
+export class SharedPermits {
   readonly #max: number;
   readonly #held = new Map<string, number>();
   #all = 0;
@@ -13,7 +13,7 @@ export class SharedPlaces {
   }
 
   /** Takes a place until `leave`. False: the owner has as many as are free, and gets none. */
-  enter(owner: string): boolean {
+  tryAcquire(owner: string): boolean {
     const mine = this.#held.get(owner) ?? 0;
     if (mine >= this.#max - this.#all) return false;
     this.#held.set(owner, mine + 1);
@@ -22,7 +22,7 @@ export class SharedPlaces {
   }
 
   /** Gives a place back that `enter` gave. */
-  leave(owner: string): void {
+  release(owner: string): void {
     const mine = this.#held.get(owner) ?? 0;
     if (mine > 1) this.#held.set(owner, mine - 1);
     else this.#held.delete(owner);

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 /** Without a word for this long, in milliseconds, there was a break: it is told of every few seconds. */
 const GAP_MS = 10_000;
 
-export class Steadiness {
+export class Stability {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   /** Undefined: the database does not answer, or was not asked yet. */
   #sinceMs: number | undefined;
@@ -21,7 +21,7 @@ export class Steadiness {
   }
 
   /** Notes whether the database answered just now. */
-  told(answers: boolean): void {
+  record(answers: boolean): void {
     const now = this.#clock.monotonicMs();
     if (!answers) this.#sinceMs = undefined;
     else if (this.#sinceMs === undefined || now - this.#toldAtMs > GAP_MS) this.#sinceMs = now;

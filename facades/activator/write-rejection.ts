@@ -1,22 +1,22 @@
-/** Writes a refusal of a request to a load-balancing endpoint. */
+/** Writes the error response of a request to a load-balancing endpoint. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { letPagesRead } from '../plugins/cors.ts';
+import { allowAnyOrigin } from '../plugins/cors.ts';
 import { LbError, toLbError } from './lb-error.ts';
 
-/** What the log names it by. */
-export interface RefusedRequest {
-  /** Absent: an edge asks for it, which knows no id. */
+/** Ids of a rejected request for the log. */
+export interface RejectedRequest {
+  /** Absent if an edge asks for the request: it has no id yet. */
   requestId?: string;
-  /** Where the path names one. */
+  /** `undefined` if the request names no endpoint. */
   endpointId?: string | undefined;
 }
 
-/** A refused body is read on and thrown away, but no further than this many bytes, and no longer than any request may take (facades/app.ts). */
+/** Most bytes of a rejected body that are read and discarded. The time limit of all requests applies too (facades/app.ts). */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Clients that send all before they read would else find a broken connection in place of the answer. */
-function readOn(request: IncomingMessage): void {
+/** Reads and discards the body: a client that sends everything before it reads would otherwise see a broken connection, not the response. */
+function drain(request: IncomingMessage): void {
   let bytes = 0;
   request.on('data', (piece: Buffer) => {
     bytes += piece.length;
@@ -25,22 +25,22 @@ function readOn(request: IncomingMessage): void {
   request.resume();
 }
 
-/** Answers with what the error says, or ends the connection when the answer has begun. */
-export function writeRefusal(
-  error: unknown, request: IncomingMessage, reply: ServerResponse, logger: Logger, { requestId, endpointId }: RefusedRequest = {},
+/** Answers with the error, or ends the connection if the response has started. */
+export function writeRejection(
+  error: unknown, request: IncomingMessage, reply: ServerResponse, logger: Logger, { requestId, endpointId }: RejectedRequest = {},
 ): void {
   const shown = toLbError(error);
   if (!(error instanceof LbError) && shown.status >= 500) {
     logger.error({ err: error, requestId, endpointId, method: request.method }, 'a request to a load-balancing endpoint failed');
   }
   if (reply.headersSent || reply.destroyed) return void reply.destroy();
-  letPagesRead(request, reply);
+  allowAnyOrigin(request, reply);
   if (shown.retryAfterSeconds !== undefined) reply.setHeader('retry-after', shown.retryAfterSeconds);
-  // A client that waits for a word before it sends may send its body or not: nobody knows what comes next on its connection.
+  // A client that waits for 100 may send its body or not: the next bytes on the connection are ambiguous.
   const mayLeaveOut = request.headers.expect !== undefined || request.headers.upgrade !== undefined;
   if (!request.complete && mayLeaveOut) reply.setHeader('connection', 'close');
   const body = Buffer.from(JSON.stringify(shown.body));
   reply.writeHead(shown.status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });
   reply.end(body);
-  if (!request.complete && !mayLeaveOut) readOn(request);
+  if (!request.complete && !mayLeaveOut) drain(request);
 }

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
-import { FairTurns } from '../../../facades/plugins/fair-turns.ts';
+import { FairQueue } from '../../../facades/plugins/fair-queue.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
 /** A response that can end. */
@@ -17,7 +17,7 @@ class Response extends EventEmitter {
 
 function facade() {
   const clock = new ManualClock();
-  const turns = new FairTurns(clock);
+  const turns = new FairQueue(clock);
   const begun: string[] = [];
   const open = new Map<string, Response>();
   const ask = async (name: string, { weight = 1, waits = false } = {}): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Connections to workers that are kept for the next request, real ones: for how long, to whom, and when not. */
+/** Connections to workers that are pool for the next request, real ones: for how long, to whom, and when not. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -7,9 +7,9 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { EndpointQueue } from '../../../facades/activator/endpoint-queue.ts';
-import type { PlaceRequest } from '../../../facades/activator/endpoint-queue.ts';
+import type { SlotRequest } from '../../../facades/activator/endpoint-queue.ts';
 import { dial, forward } from '../../../facades/activator/forward.ts';
-import { KeptConnections } from '../../../facades/activator/kept-connections.ts';
+import { ConnectionPool } from '../../../facades/activator/connection-pool.ts';
 import { EndpointRotation } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import { LB_KEPT_MS } from '../../../proto/wire/limits.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
@@ -36,8 +36,8 @@ async function serve(t: Test, answer: (request: IncomingMessage, reply: ServerRe
 /** A worker, and a front that carries requests to it as an activator does. */
 async function carried(t: Test, answer: (request: IncomingMessage, reply: ServerResponse) => void) {
   const clock = new LateClock();
-  const kept = new KeptConnections(clock);
-  t.teardown(() => kept.destroy());
+  const pool = new ConnectionPool(clock);
+  t.teardown(() => pool.destroy());
   const worker = await serve(t, answer);
   const opened: Socket[] = [];
   worker.server.on('connection', (socket: Socket) => { opened.push(socket); });
@@ -45,15 +45,15 @@ async function carried(t: Test, answer: (request: IncomingMessage, reply: Server
   const front = await serve(t, async (request, reply) => {
     const gone = new AbortController().signal;
     const target = { endpointId: 'e', path: request.url!, prefix: '', queryKey: undefined, isShared: false };
-    const place = { workerId: 'w', isAsked: true, askNoMore: () => undefined };
-    const way = kept.has(address) && request.url !== '/dialled' ? { kept, address } : { kept, address, socket: (await dial(address, gone))! };
+    const place = { workerId: 'w', expectsContinue: true, disableContinue: () => undefined };
+    const way = pool.has(address) && request.url !== '/dialled' ? { pool, address } : { pool, address, socket: (await dial(address, gone))! };
     await forward({ request, reply, target, gone }, way, place, LIMITS, systemClock).catch(() => { reply.writeHead(502).end(); });
   });
   const send = async (path: string, body?: string): Promise<string> => {
     const answer = await fetch(`http://${front.address}${path}`, body === undefined ? {} : { method: 'POST', body });
     return `${answer.status} ${await answer.text()}`;
   };
-  return { clock, kept, address, opened, send, rest: () => waitFor('the connection to fall silent', () => kept.has(address)) };
+  return { clock, pool, address, opened, send, rest: () => waitFor('the connection to fall silent', () => pool.has(address)) };
 }
 
 const echo = (request: IncomingMessage, reply: ServerResponse): void => {
@@ -62,7 +62,7 @@ const echo = (request: IncomingMessage, reply: ServerResponse): void => {
 };
 
 t.test('requests one after the other take the same one; after a second of silence it ends', async (t) => {
-  const { clock, kept, address, opened, send, rest } = await carried(t, echo);
+  const { clock, pool, address, opened, send, rest } = await carried(t, echo);
   for (let count = 0; count < 5; count += 1) {
     t.equal(await send(`/${count}`), `200 GET /${count} keep-alive `);
     await rest();
@@ -74,7 +74,7 @@ t.test('requests one after the other take the same one; after a second of silenc
   t.equal(await send('/again'), '200 GET /again keep-alive ');
   await rest();
   clock.pass(LB_KEPT_MS - 1);
-  t.ok(kept.has(address), 'its silence counts anew');
+  t.ok(pool.has(address), 'its silence counts anew');
   const closed = once(opened[0]!, 'close');
   clock.pass(2);
   await closed;
@@ -83,15 +83,15 @@ t.test('requests one after the other take the same one; after a second of silenc
 });
 
 t.test('what a worker ends is not used, nor what a late timer has left', async (t) => {
-  const { clock, kept, address, opened, send, rest } = await carried(t, echo);
+  const { clock, pool, address, opened, send, rest } = await carried(t, echo);
   await send('/a');
   await rest();
   opened[0]!.end();
-  await waitFor('it to be gone', () => !kept.has(address));
+  await waitFor('it to be gone', () => !pool.has(address));
   t.match(await send('/b', 'x'), /^200 POST/);
   await rest();
   clock.lateMs = LB_KEPT_MS + 1;
-  t.notOk(kept.has(address), 'its timer has not fired');
+  t.notOk(pool.has(address), 'its timer has not fired');
   t.match(await send('/c', 'x'), /^200 POST/);
   t.equal(opened.length, 3);
 });
@@ -108,12 +108,12 @@ t.test('one that was opened while another fell silent does not stay open beside 
 });
 
 t.test('a body that the worker did not want whole does not come before the next request', async (t) => {
-  const { kept, address, opened, send } = await carried(t, (request, reply) => {
+  const { pool, address, opened, send } = await carried(t, (request, reply) => {
     if (request.url !== '/no') return echo(request, reply);
     reply.writeHead(403).end('no');
   });
   t.equal(await send('/no', 'x'.repeat(1_000_000)), '403 no');
-  t.notOk(kept.has(address));
+  t.notOk(pool.has(address));
   t.match(await send('/yes', 'x'), /^200 POST/);
   t.equal(opened.length, 2);
 });
@@ -121,11 +121,11 @@ t.test('a body that the worker did not want whole does not come before the next 
 t.test('only to a worker that was watched for long, of an endpoint whose workers keep them', async (t) => {
   const clock = new ManualClock();
   const queue = new EndpointQueue(clock, () => undefined);
-  const asked: PlaceRequest = { workerId: undefined, strict: false, waitMs: 0, again: false, signal: new AbortController().signal };
+  const asked: SlotRequest = { workerId: undefined, strict: false, waitMs: 0, isRetry: false, signal: new AbortController().signal };
   const isKept = (): boolean | undefined => {
-    const place = queue.take(asked);
+    const place = queue.tryAcquire(asked);
     place?.release();
-    return place?.isKept;
+    return place?.isPooled;
   };
   const tell = (keepsConnections: boolean, ready = true): void => queue.update(EndpointRotation.fromPartial({
     endpointId: 'e', workerConcurrency: 1, keepsConnections, workers: [{ workerId: 'w', address: '127.0.0.1:1', ready }],

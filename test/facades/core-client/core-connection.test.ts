@@ -7,7 +7,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { CoreLine } from '../../../facades/core-client/core-line.ts';
+import { CoreConnection } from '../../../facades/core-client/core-connection.ts';
 import { openServer, systemTransport } from '../../../proto/wire/channel.ts';
 import { forgettingProxy } from '../../helpers/forgetting-proxy.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -27,11 +27,11 @@ function waitingLine(t: Test, address: string) {
       return systemClock.after(ms / TIMES, fn);
     },
   };
-  const line = new CoreLine({ clock, open: () => {
+  const line = new CoreConnection({ clock, open: () => {
     seen.opened += 1;
     return systemTransport.openClient(Client, address);
   } });
-  line.use({ isWaiting: () => true, lineDied: () => { seen.died += 1; } });
+  line.use({ isWaiting: () => true, onDead: () => { seen.died += 1; } });
   t.teardown(() => line.close());
   return { line, seen };
 }

@@ -10,19 +10,19 @@ import { CoreError } from '../../proto/wire/reason.ts';
 /** An account that asked for something this long ago still counts as one that uses the facade, in milliseconds. */
 const USED_MS = 2_000;
 /** Weight of what is under way, of one account and in all. */
-export const TURN_WEIGHT_MAX = 8;
+export const REQUEST_WEIGHT_MAX = 8;
 const ALL_WEIGHT_MAX = 64;
 /**
  * Longest turn, in milliseconds: who sends or reads slowly must not keep the account's other requests waiting. Shorter for a request that waits for something
  * else than the facade, a job or the rest of its body for instance.
  */
-const TURN_MS = 2_000;
-const WAITER_MS = 250;
+const PERMIT_MS = 2_000;
+const WAITER_PERMIT_MS = 250;
 
 /** A request that is to have a turn. */
-export interface TurnRequest {
+export interface FairRequest {
   accountId: string;
-  /** 1: as cheap as a status. At most TURN_WEIGHT_MAX. */
+  /** 1: as cheap as a status. At most REQUEST_WEIGHT_MAX. */
   weight: number;
   /** Most of the time it takes is no work. */
   waits: boolean;
@@ -33,9 +33,9 @@ interface Use {
   atMs: number;
 }
 
-export class FairTurns {
+export class FairQueue {
   readonly #clock: Clock;
-  readonly #turns = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: TURN_WEIGHT_MAX });
+  readonly #turns = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
   /** Who used the facade last, and who before that was somebody else. */
   #last: Use | undefined;
   #other: Use | undefined;
@@ -53,14 +53,14 @@ export class FairTurns {
    * Begins a request, whose turn ends with its response or when it has lasted long enough. Undefined: it goes on at once, as a rule; else when the promise
    * resolves.
    */
-  enter({ accountId, weight, waits }: TurnRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
+  enter({ accountId, weight, waits }: FairRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
     if (!this.#isShared(accountId)) return undefined;
     let begun = false;
     let begin: () => void = () => { begun = true; };
     let timer: Timer | undefined;
-    const place = this.#turns.acquire(accountId, Math.min(weight, TURN_WEIGHT_MAX), () => {
+    const place = this.#turns.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), () => {
       begin();
-      timer = this.#clock.after(waits ? WAITER_MS : TURN_MS, () => place.release());
+      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => place.release());
     });
     const end = (): void => {
       timer?.cancel();

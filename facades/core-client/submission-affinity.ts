@@ -18,7 +18,7 @@ const AVOID_MS = 1_000;
 /** Unanswered calls of a replica from which on jobs go where fewest are: one core alone no longer keeps up, and batches are large anyway. */
 const CALLS_MANY = 256;
 
-interface Home {
+interface Affinity {
   link: PipelineLink;
   /** Since when, in steady milliseconds. */
   sinceMs: number;
@@ -26,10 +26,10 @@ interface Home {
   waitedMs: Map<PipelineLink, number>;
 }
 
-export class SubmissionHomes {
+export class SubmissionAffinity {
   readonly #links: readonly PipelineLink[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #homes = boundedCache<string, Home>(ENDPOINTS_MAX);
+  readonly #homes = boundedCache<string, Affinity>(ENDPOINTS_MAX);
   #turn = 0;
 
   constructor(links: readonly PipelineLink[], clock: Pick<Clock, 'monotonicMs'>) {
@@ -47,7 +47,7 @@ export class SubmissionHomes {
   }
 
   /** A submission over this link was answered, which says whether a worker took the job at once. */
-  answered(endpointId: string, link: PipelineLink, { reply, wasQueued }: PipelineReply): void {
+  recordReply(endpointId: string, link: PipelineLink, { reply, wasQueued }: PipelineReply): void {
     const home = this.#homes.get(endpointId);
     if (!home || reply?.$case === 'error') return;
     if (wasQueued || (reply?.$case === 'submit' && reply.value.job?.state === JobState.IN_QUEUE)) home.waitedMs.set(link, this.#clock.monotonicMs());
@@ -55,7 +55,7 @@ export class SubmissionHomes {
   }
 
   /** To the next in turn where no job waited lately; where all let jobs wait, to the next. */
-  #move(endpointId: string, home: Home | undefined): PipelineLink | undefined {
+  #move(endpointId: string, home: Affinity | undefined): PipelineLink | undefined {
     const nowMs = this.#clock.monotonicMs();
     const after = home ? this.#links.indexOf(home.link) : this.#turn++;
     const inTurn = this.#links.map((_, step) => this.#links[(after + 1 + step) % this.#links.length]!).filter((link) => link.isReady);

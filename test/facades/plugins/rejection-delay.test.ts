@@ -2,12 +2,12 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
-import { RefusalDelay } from '../../../facades/plugins/refusal-delay.ts';
+import { RejectionDelay } from '../../../facades/plugins/rejection-delay.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
 function refusals() {
   const clock = new ManualClock();
-  const delay = new RefusalDelay(clock);
+  const delay = new RejectionDelay(clock);
   const answers: string[] = [];
   const refuse = (who: string) => {
     const raw = Object.assign(new EventEmitter(), { closed: false });

@@ -19,7 +19,7 @@ const WAITING_MAX = 1_000;
 const COUNT_MAX = 1_000_000_000;
 
 /** Whose request was refused. */
-export interface RefusedCaller {
+export interface RejectedCaller {
   accountId: string;
   endpointId: string;
   apiKey: string;
@@ -27,7 +27,7 @@ export interface RefusedCaller {
 
 type Waiting = Pick<EndpointRefusals, 'endpointId' | 'apiKey'> & { refused: Map<string, RefusedRequests> };
 
-export class RefusalTeller extends LoopService {
+export class RejectionReporter extends LoopService {
   readonly #parts: ReplicaParts;
   readonly #waiting = new Map<string, Waiting>();
   #clients: EdgeServiceClient[] = [];
@@ -38,7 +38,7 @@ export class RefusalTeller extends LoopService {
   }
 
   /** One more was refused. */
-  add({ accountId, endpointId, apiKey }: RefusedCaller, { limit, operation, most }: Omit<RefusedRequests, 'count'>): void {
+  add({ accountId, endpointId, apiKey }: RejectedCaller, { limit, operation, most }: Omit<RefusedRequests, 'count'>): void {
     const name = `${accountId} ${endpointId}`;
     const waiting = this.#waiting.get(name) ?? { endpointId, apiKey, refused: new Map<string, RefusedRequests>() };
     if (!this.#waiting.has(name) && this.#waiting.size >= WAITING_MAX) return;

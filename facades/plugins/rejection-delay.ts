@@ -21,7 +21,7 @@ interface Refused {
   waiting: number;
 }
 
-export class RefusalDelay {
+export class RejectionDelay {
   readonly #clock: Clock;
   readonly #refused = new Map<string, Refused>();
   #windowEndMs = 0;

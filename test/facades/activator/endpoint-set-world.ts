@@ -1,5 +1,5 @@
 /**
- * Facades and core replicas that share the rotations of load-balancing endpoints: the real Places, RotationLink, RotationBoard and WatchRotation, joined by
+ * Facades and core replicas that share the rotations of load-balancing endpoints: the real Places, EndpointSetLink, RotationBoard and WatchRotation, joined by
  * streams of this file under a clock by hand. A test changes the workers that there are and breaks what lies in between.
  */
 import { EventEmitter } from 'node:events';
@@ -11,9 +11,9 @@ import { WatchRotation } from '../../../core/rpc/watch-rotation.ts';
 import type { WatchParts } from '../../../core/rpc/watch-rotation.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import type { RotationEndpoint, RotationWorker } from '../../../core/store/edge-store.ts';
-import { Places, WAIT_BOUNDS } from '../../../facades/activator/places.ts';
-import type { WorkerPlace } from '../../../facades/activator/endpoint-queue.ts';
-import { RotationLink } from '../../../facades/core-client/rotation-link.ts';
+import { LoadBalancer, WAIT_BOUNDS } from '../../../facades/activator/load-balancer.ts';
+import type { WorkerSlot } from '../../../facades/activator/endpoint-queue.ts';
+import { EndpointSetLink } from '../../../facades/core-client/endpoint-set-link.ts';
 import type { EndpointDemand, WatchRotationRequest, WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
 import type { Transport } from '../../../proto/wire/channel.ts';
 import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
@@ -105,7 +105,7 @@ export class RotationWorld {
   readonly clock = new SteppingClock();
   readonly random: SeededRandom;
   readonly endpoints = new Map<string, RotationEndpoint>();
-  readonly facades: { places: Places; link: RotationLink; loads: Map<string, EndpointDemand> }[] = [];
+  readonly facades: { loadBalancer: LoadBalancer; link: EndpointSetLink; loads: Map<string, EndpointDemand> }[] = [];
   /** Streams that stand, by the side of their facade. */
   readonly streams = new Set<End>();
   readonly held = new Set<Asked>();
@@ -136,7 +136,7 @@ export class RotationWorld {
 
   async stop(): Promise<void> {
     for (const { leave } of this.held) leave();
-    const stops = [...this.facades.flatMap(({ places, link }) => [places.stop(), link.stop()]), ...this.#replicas.map(({ board }) => board.stop())];
+    const stops = [...this.facades.flatMap(({ loadBalancer, link }) => [loadBalancer.stop(), link.stop()]), ...this.#replicas.map(({ board }) => board.stop())];
     await this.clock.pass(10_000);
     await Promise.all(stops);
   }
@@ -161,17 +161,17 @@ export class RotationWorld {
     const over = new AbortController();
     const asked: Asked = { facade, endpointId, outcome: undefined, workerId: undefined, leave: () => over.abort() };
     this.held.add(asked);
-    const got = (place: WorkerPlace): void => {
+    const got = (slot: WorkerSlot): void => {
       this.held.delete(asked);
-      Object.assign(asked, { outcome: 'got', workerId: place.workerId });
-      this.clock.after(keepMs, () => place.release());
+      Object.assign(asked, { outcome: 'got', workerId: slot.workerId });
+      this.clock.after(keepMs, () => slot.release());
     };
     const failed = (): void => {
       this.held.delete(asked);
       asked.outcome = 'failed';
     };
-    const request = { workerId: undefined, strict: false, waitMs, again: false, signal: over.signal };
-    this.facades[facade]!.places.place(endpointId, { apiKey, accountId: 'a' }, request).then(got, failed);
+    const request = { workerId: undefined, strict: false, waitMs, isRetry: false, signal: over.signal };
+    this.facades[facade]!.loadBalancer.acquire(endpointId, { apiKey, accountId: 'a' }, request).then(got, failed);
     return asked;
   }
 
@@ -215,14 +215,14 @@ export class RotationWorld {
       close: () => undefined,
     }) } as unknown as Transport;
     const addresses = this.#replicas.map((_, i) => String((i + index) % this.#replicas.length));
-    const link = new RotationLink({ addresses, transport, clock, random, edgeKey: '', logger });
-    const places = new Places({ link, waits: WAIT_BOUNDS, clock, logger });
+    const link = new EndpointSetLink({ addresses, transport, clock, random, edgeKey: '', logger });
+    const loadBalancer = new LoadBalancer({ link, waits: WAIT_BOUNDS, clock, logger });
     const loads = new Map<string, EndpointDemand>();
-    const tell = link.tell.bind(link);
-    link.tell = (demand) => { loads.set(demand.endpointId, demand); tell(demand); };
+    const tell = link.report.bind(link);
+    link.report = (demand) => { loads.set(demand.endpointId, demand); tell(demand); };
     await link.start();
-    await places.start();
-    this.facades.push({ places, link, loads });
+    await loadBalancer.start();
+    this.facades.push({ loadBalancer, link, loads });
   }
 
   #open(parts: WatchParts): End {

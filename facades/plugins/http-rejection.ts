@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 /** What a refusal says. */
-export interface HttpRefusalOptions {
+export interface HttpRejectionOptions {
   /** HTTP status, 4xx. */
   status: number;
   /** Lower-case word for programs. */
@@ -14,13 +14,13 @@ export interface HttpRefusalOptions {
   faults?: readonly string[];
 }
 
-export class HttpRefusal extends CoreError {
+export class HttpRejection extends CoreError {
   readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
   readonly faults: readonly string[] | undefined;
   readonly #status: number;
 
-  constructor(message: string, { status, code, headers = {}, faults }: HttpRefusalOptions) {
+  constructor(message: string, { status, code, headers = {}, faults }: HttpRejectionOptions) {
     super('INVALID_REQUEST', message);
     this.#status = status;
     this.code = code;

@@ -4,8 +4,8 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import { SEED, seededRandom } from '../../helpers/seeded-random.ts';
-import { RotationWorld } from './rotation-world.ts';
-import type { Asked, Old } from './rotation-world.ts';
+import { RotationWorld } from './endpoint-set-world.ts';
+import type { Asked, Old } from './endpoint-set-world.ts';
 
 t.setTimeout(240_000);
 /** Seconds between the end of one request and the next. */

@@ -16,14 +16,14 @@ const WAIT_MS_MAX = 20_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /** The turn of one list. */
-export interface ListTurn {
+export interface ListPermit {
   /** There was no wait. */
   isNow: boolean;
   /** Resolves when it begins, which lasts until the response has ended. TooManyRequests: not in time. */
   begun: Promise<void>;
 }
 
-export class ListTurns {
+export class ListQueue {
   readonly #turns = new MemoryBudget({ bytesMax: AT_ONCE_MAX, ownerBytesMax: OF_ACCOUNT_MAX });
   readonly #clock: Clock;
 
@@ -32,7 +32,7 @@ export class ListTurns {
   }
 
   /** Asks for a turn of an account. */
-  take(accountId: string, { raw }: Pick<FastifyReply, 'raw'>): ListTurn {
+  enter(accountId: string, { raw }: Pick<FastifyReply, 'raw'>): ListPermit {
     const begun = Promise.withResolvers<void>();
     let isNow = false;
     const place = this.#turns.acquire(accountId, 1, () => {

@@ -11,41 +11,41 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
 /** Silence, while somebody waits, after which a sign of life is asked for; and how long that may take, in milliseconds. Both make up the 3 to 4 s of docs. */
 const SILENCE_MS = 2_000;
-const SIGN_MS = 1_500;
+const PROBE_MS = 1_500;
 /**
  * No service has it, so whoever is there says that at once: without a key, a database, or a word of the body, which a peer that reads no more of another
  * stream could not take.
  */
-const METHOD = '/slipway.v1.Line/Sign';
+const PROBE_METHOD = '/slipway.v1.Line/Sign';
 
 /** Codes by which a client fails a call by itself. */
-const NOT_TOLD: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.CANCELLED, Code.UNAVAILABLE]);
+const LOCAL_FAILURES: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.CANCELLED, Code.UNAVAILABLE]);
 
 /** Who uses a line. */
-export interface LineUser {
+export interface ConnectionUser {
   /** It waits for an answer. */
   isWaiting(): boolean;
   /** The connection is gone: nothing that was sent on it is answered any more. */
-  lineDied(): void;
+  onDead(): void;
 }
 
 /** What it needs. */
-export interface LineParts<Service> {
+export interface ConnectionParts<Service> {
   /** Makes a client with a channel of its own. */
   open(): Service;
   clock: Clock;
 }
 
-export class CoreLine<Service extends Client> {
-  readonly #parts: LineParts<Service>;
-  readonly #users = new Set<LineUser>();
+export class CoreConnection<Service extends Client> {
+  readonly #parts: ConnectionParts<Service>;
+  readonly #users = new Set<ConnectionUser>();
   readonly #closed = new AbortController();
   #client: Service | undefined;
   #heardAtMs = 0;
   #timer: Timer | undefined;
   #isAsking = false;
 
-  constructor(parts: LineParts<Service>) {
+  constructor(parts: ConnectionParts<Service>) {
     this.#parts = parts;
   }
 
@@ -56,9 +56,9 @@ export class CoreLine<Service extends Client> {
   }
 
   /** Tells a user when the connection dies, until the result is called. */
-  use(user: LineUser): () => void {
+  use(user: ConnectionUser): () => void {
     this.#users.add(user);
-    if (user.isWaiting()) this.expect();
+    if (user.isWaiting()) this.expectAnswer();
     return () => {
       this.#users.delete(user);
       if (this.#users.size === 0) this.#rest();
@@ -66,14 +66,14 @@ export class CoreLine<Service extends Client> {
   }
 
   /** An answer is waited for from now on. */
-  expect(): void {
+  expectAnswer(): void {
     if (this.#timer || this.#isAsking || this.#closed.signal.aborted) return;
     this.#heardAtMs = Math.max(this.#heardAtMs, this.#parts.clock.monotonicMs());
     this.#later(SILENCE_MS);
   }
 
   /** Something came. */
-  heard(): void {
+  markSeen(): void {
     this.#heardAtMs = this.#parts.clock.monotonicMs();
   }
 
@@ -108,8 +108,8 @@ export class CoreLine<Service extends Client> {
     this.#isAsking = true;
     const heardAtMs = this.#heardAtMs;
     const isSilent = (): boolean => this.#heardAtMs === heardAtMs && !this.#closed.signal.aborted;
-    const forget = signOf(client, () => this.heard());
-    await delay(this.#parts.clock, SIGN_MS, this.#closed.signal);
+    const forget = probe(client, () => this.markSeen());
+    await delay(this.#parts.clock, PROBE_MS, this.#closed.signal);
     const other = isSilent() ? this.#parts.open() : undefined;
     const isReached = other !== undefined && await this.#signOfOther(other);
     forget();
@@ -123,11 +123,11 @@ export class CoreLine<Service extends Client> {
   async #signOfOther(client: Service): Promise<boolean> {
     const over = new AbortController();
     let isReached = false;
-    const forget = signOf(client, () => {
+    const forget = probe(client, () => {
       isReached = true;
       over.abort();
     });
-    await delay(this.#parts.clock, SIGN_MS, AbortSignal.any([over.signal, this.#closed.signal]));
+    await delay(this.#parts.clock, PROBE_MS, AbortSignal.any([over.signal, this.#closed.signal]));
     forget();
     return isReached;
   }
@@ -135,21 +135,21 @@ export class CoreLine<Service extends Client> {
   #take(client: Service): void {
     const before = this.#client;
     this.#client = client;
-    this.heard();
+    this.markSeen();
     before?.close();
-    for (const user of [...this.#users]) user.lineDied();
+    for (const user of [...this.#users]) user.onDead();
   }
 }
 
 /** Whether a result, or a failure, is one that the peer has told. */
 export function isAnswer(error: { code: number } | null): boolean {
-  return !error || !NOT_TOLD.has(error.code);
+  return !error || !LOCAL_FAILURES.has(error.code);
 }
 
 /** Asks for a sign of life; the result forgets the question. */
-function signOf(client: Client, onSign: () => void): () => void {
+function probe(client: Client, onSign: () => void): () => void {
   const asIs = (bytes: Buffer): Buffer => bytes;
-  const call = client.makeClientStreamRequest(METHOD, asIs, asIs, (error) => {
+  const call = client.makeClientStreamRequest(PROBE_METHOD, asIs, asIs, (error) => {
     if (isAnswer(error)) onSign();
   });
   return () => call.cancel();

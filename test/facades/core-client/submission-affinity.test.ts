@@ -1,6 +1,6 @@
 /** Which replica gets the submissions of an endpoint, by a clock that the test moves. */
 import t from 'tap';
-import { SubmissionHomes } from '../../../facades/core-client/submission-homes.ts';
+import { SubmissionAffinity } from '../../../facades/core-client/submission-affinity.ts';
 import { Job, JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineLink } from '../../../facades/core-client/pipeline-link.ts';
@@ -13,16 +13,16 @@ const STAY_MS = 100;
 function homesOf(count: number) {
   const links = Array.from({ length: count }, () => ({ isReady: true, load: 0 }) as { -readonly [Name in keyof Link]: Link[Name] });
   const clock = new ManualClock();
-  const homes = new SubmissionHomes(links as unknown as PipelineLink[], clock);
+  const homes = new SubmissionAffinity(links as unknown as PipelineLink[], clock);
   const pick = (endpointId = 'e'): number => links.indexOf(homes.pick(endpointId) as unknown as Link);
   const reply = (answer: Partial<PipelineReply>): PipelineReply => PipelineReply.fromPartial(answer);
-  const taken = (link: number, endpointId = 'e'): void => homes.answered(endpointId, links[link] as unknown as PipelineLink, reply({
+  const taken = (link: number, endpointId = 'e'): void => homes.recordReply(endpointId, links[link] as unknown as PipelineLink, reply({
     reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_PROGRESS }) } },
   }));
-  const queued = (link: number, endpointId = 'e'): void => homes.answered(endpointId, links[link] as unknown as PipelineLink, reply({
+  const queued = (link: number, endpointId = 'e'): void => homes.recordReply(endpointId, links[link] as unknown as PipelineLink, reply({
     reply: { $case: 'submit', value: { job: Job.fromPartial({ state: JobState.IN_QUEUE }) } },
   }));
-  const waited = (link: number): void => homes.answered('e', links[link] as unknown as PipelineLink, reply({
+  const waited = (link: number): void => homes.recordReply('e', links[link] as unknown as PipelineLink, reply({
     wasQueued: true, reply: { $case: 'wait', value: { job: Job.fromPartial({ state: JobState.COMPLETED }) } },
   }));
   return { links, clock, pick, taken, queued, waited };

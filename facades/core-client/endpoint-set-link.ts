@@ -9,19 +9,19 @@ import { callMetadata } from '../../proto/wire/channel.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { ReplicaParts } from './replica-parts.ts';
-import { CoreLine } from './core-line.ts';
+import { CoreConnection } from './core-connection.ts';
 import { stayConnected } from './stay-connected.ts';
 
 /** Who is told. */
-export interface RotationListener {
-  rotation(rotation: EndpointRotation): void;
-  refused(refusal: DemandRefusal): void;
+export interface EndpointSetListener {
+  onEndpointSet(rotation: EndpointRotation): void;
+  onRejected(refusal: DemandRefusal): void;
   /** A new stream: all demands are to be told again. */
-  up(): void;
+  onConnected(): void;
 }
 
 /** What it needs. */
-export interface RotationLinkOptions extends ReplicaParts {
+export interface EndpointSetLinkOptions extends ReplicaParts {
   /** The edges' key, with which demands need no key of an account. Empty: there is none. */
   edgeKey: string;
   logger: Logger;
@@ -30,34 +30,34 @@ export interface RotationLinkOptions extends ReplicaParts {
 /** Demands of one message, and characters of the name of who tells them (edge_service.proto). */
 const DEMANDS_MAX = 1_000;
 /** How long after it was told something core is expected to be there, in milliseconds: an endpoint in use is told of more often than every 5 s. */
-const TOLD_MS = 3_000;
+const EXPECT_ANSWER_MS = 3_000;
 const REPORTER_LENGTH = 16;
 /** How long core may take to take note of an orderly end, in milliseconds. */
 const FAREWELL_MS = 500;
 
-export class RotationLink extends BaseService {
+export class EndpointSetLink extends BaseService {
   readonly name = 'rotation link';
-  readonly #options: RotationLinkOptions;
+  readonly #options: EndpointSetLinkOptions;
   /** The latest of each endpoint that has not left. */
   readonly #demands = new Map<string, EndpointDemand>();
   /** What it says on a new stream takes the place of what it said before. */
   readonly #reporter: string;
-  #listener: RotationListener | undefined;
-  #lines: CoreLine<EdgeServiceClient>[] = [];
-  #line: CoreLine<EdgeServiceClient> | undefined;
+  #listener: EndpointSetListener | undefined;
+  #lines: CoreConnection<EdgeServiceClient>[] = [];
+  #line: CoreConnection<EdgeServiceClient> | undefined;
   #toldAtMs = -Infinity;
   #stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> | undefined;
   #sending: BatchingStream<WatchRotationRequest> | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: RotationLinkOptions) {
+  constructor(options: EndpointSetLinkOptions) {
     super();
     this.#options = options;
     this.#reporter = options.random.id(REPORTER_LENGTH);
   }
 
   /** It speaks for the edges: demands need no key. */
-  get isEdges(): boolean {
+  get hasEdgeKey(): boolean {
     return this.#options.edgeKey !== '';
   }
 
@@ -67,24 +67,24 @@ export class RotationLink extends BaseService {
   }
 
   /** Before the start. */
-  listen(listener: RotationListener): void {
+  listen(listener: EndpointSetListener): void {
     this.#listener = listener;
   }
 
   /** Takes the place of what was told of the endpoint before. While there is no stream it is dropped: `up` asks for all again. */
-  tell(demand: EndpointDemand): void {
+  report(demand: EndpointDemand): void {
     if (!this.#sending) return;
     this.#demands.set(demand.endpointId, demand);
     this.#sending.wake();
     // Core's silence may be its answer, and requests may wait for another: so it is asked whether it is there.
     this.#toldAtMs = this.#options.clock.monotonicMs();
-    this.#line?.expect();
+    this.#line?.expectAnswer();
   }
 
   protected override onStart(): void {
     const { addresses, tls, transport, clock } = this.#options;
     const pings = { everyMs: LINK_TIMERS.demandPingMs, answerMs: LINK_TIMERS.demandPingAnswerMs };
-    this.#lines = addresses.map((address) => new CoreLine({ open: () => transport.openClient(EdgeServiceClient, address, { tls, pings }), clock }));
+    this.#lines = addresses.map((address) => new CoreConnection({ open: () => transport.openClient(EdgeServiceClient, address, { tls, pings }), clock }));
     this.#running = stayConnected(this.#lines, (line) => this.#serve(line), { ...this.#options, signal: this.ending });
   }
 
@@ -98,7 +98,7 @@ export class RotationLink extends BaseService {
   }
 
   /** Uses one stream until it ends. */
-  #serve(line: CoreLine<EdgeServiceClient>): Promise<void> {
+  #serve(line: CoreConnection<EdgeServiceClient>): Promise<void> {
     return new Promise((resolve) => {
       const stream = line.client.watchRotation(callMetadata(this.#options.edgeKey));
       this.#line = line;
@@ -119,14 +119,14 @@ export class RotationLink extends BaseService {
         this.#stream = undefined;
         this.#demands.clear();
       };
-      const leave = line.use({ isWaiting: () => clock.monotonicMs() - this.#toldAtMs < TOLD_MS, lineDied: () => {
+      const leave = line.use({ isWaiting: () => clock.monotonicMs() - this.#toldAtMs < EXPECT_ANSWER_MS, onDead: () => {
         end('its connection is dead');
         stream.cancel();
       } });
       stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
-        line.heard();
-        for (const rotation of rotations) this.#listener?.rotation(rotation);
-        for (const refusal of refusals) this.#listener?.refused(refusal);
+        line.markSeen();
+        for (const rotation of rotations) this.#listener?.onEndpointSet(rotation);
+        for (const refusal of refusals) this.#listener?.onRejected(refusal);
       });
       stream.on('error', (error) => end(error.message));
       stream.on('end', () => {
@@ -135,7 +135,7 @@ export class RotationLink extends BaseService {
       });
       this.#stream = stream;
       this.#sending = sending;
-      this.#listener?.up();
+      this.#listener?.onConnected();
     });
   }
 
