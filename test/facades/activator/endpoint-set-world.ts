@@ -1,6 +1,6 @@
 /**
- * Facades and core replicas that share the rotations of load-balancing endpoints: the real Places, EndpointSetLink, RotationBoard and WatchRotation, joined by
- * streams of this file under a clock by hand. A test changes the workers that there are and breaks what lies in between.
+ * Simulates facades and core replicas that share the endpoint sets of load-balancing endpoints: the real classes, joined by in-memory streams under
+ * a manual clock. A test changes the workers and breaks streams.
  */
 import { EventEmitter } from 'node:events';
 import { Metadata, status } from '@grpc/grpc-js';
@@ -28,7 +28,7 @@ const EDGE_KEY = 'edge-key-of-this-test-0123456789';
 
 /** One end of a stream as both sides use it. */
 class End extends EventEmitter {
-  readonly #world: RotationWorld;
+  readonly #world: EndpointSetWorld;
   readonly metadata = new Metadata();
   other!: End;
   isOpen = true;
@@ -38,7 +38,7 @@ class End extends EventEmitter {
   #lastAtMs = 0;
   #arrived: unknown[] = [];
 
-  constructor(world: RotationWorld) {
+  constructor(world: EndpointSetWorld) {
     super();
     this.#world = world;
   }
@@ -101,7 +101,7 @@ export interface Asked {
   leave(): void;
 }
 
-export class RotationWorld {
+export class EndpointSetWorld {
   readonly clock = new SteppingClock();
   readonly random: SeededRandom;
   readonly endpoints = new Map<string, RotationEndpoint>();

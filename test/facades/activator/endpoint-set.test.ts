@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import { SEED, seededRandom } from '../../helpers/seeded-random.ts';
-import { RotationWorld } from './endpoint-set-world.ts';
+import { EndpointSetWorld } from './endpoint-set-world.ts';
 import type { Asked, Old } from './endpoint-set-world.ts';
 
 t.setTimeout(240_000);
@@ -19,7 +19,7 @@ const STEPS = 250;
 /** Of one pair of releases, how many second requests were held, by length and silence. */
 async function heldTable(t: Test, old: Old): Promise<Record<string, number>> {
   const random = seededRandom();
-  const world = new RotationWorld(random, old);
+  const world = new EndpointSetWorld(random, old);
   await world.start({ facades: 1, endpoints: 1, replicas: 1 });
   const [endpointId] = [...world.endpoints.keys()] as [string];
   const held: Record<string, number> = {};
@@ -48,7 +48,7 @@ for (const old of ['none', 'facades', 'cores'] as const) {
 }
 
 t.test('a late end of a stream that has a successor changes nothing', async (t) => {
-  const world = new RotationWorld(seededRandom());
+  const world = new EndpointSetWorld(seededRandom());
   await world.start({ facades: 1, endpoints: 1, replicas: 1 });
   const [endpointId] = [...world.endpoints.keys()] as [string];
   await world.clock.pass(1_000);
@@ -65,7 +65,7 @@ t.test('a late end of a stream that has a successor changes nothing', async (t) 
 });
 
 t.test('what a facade knew is not used once core refuses to keep it up to date', async (t) => {
-  const world = new RotationWorld(seededRandom());
+  const world = new EndpointSetWorld(seededRandom());
   await world.start({ facades: 1, endpoints: 1, replicas: 1 });
   const [endpointId] = [...world.endpoints.keys()] as [string];
   const first = world.ask(0, endpointId, { apiKey: 'key2' });
@@ -82,7 +82,7 @@ t.test('what a facade knew is not used once core refuses to keep it up to date',
 });
 
 /** What goes wrong between two looks. Each answers once it is over. */
-function faultsOf(world: RotationWorld): Record<string, () => Promise<void>> {
+function faultsOf(world: EndpointSetWorld): Record<string, () => Promise<void>> {
   const { random, clock, faults, endpoints } = world;
   const someEndpoint = (): string => random.one([...endpoints.keys()]);
   const sometimesHint = (id: string): void => { if (random.fraction() < 0.7) world.hint(id); };
@@ -133,7 +133,7 @@ function faultsOf(world: RotationWorld): Record<string, () => Promise<void>> {
 }
 
 /** Asks until quiet, as somebody would; answers the last request. */
-async function askInQuiet(world: RotationWorld, facade: number, endpointId: string): Promise<Asked> {
+async function askInQuiet(world: EndpointSetWorld, facade: number, endpointId: string): Promise<Asked> {
   const first = world.ask(facade, endpointId, { waitMs: 10_000 });
   await world.clock.pass(3_000);
   if (first.outcome === undefined) return first;
@@ -145,7 +145,7 @@ async function askInQuiet(world: RotationWorld, facade: number, endpointId: stri
 for (const old of ['none', 'facades'] as const) {
   t.test(`whatever breaks, 3 s later a request gets a worker that lives; of the release before: ${old}`, async (t) => {
     const random = seededRandom(SEED + (old === 'none' ? 0 : 1));
-    const world = new RotationWorld(random, old);
+    const world = new EndpointSetWorld(random, old);
     await world.start();
     const faults = faultsOf(world);
     const trail: string[] = [];
