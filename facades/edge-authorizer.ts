@@ -33,7 +33,6 @@ const ASK_FIRST_MS = 250;
 const ASK_AGAIN_MS = 10_000;
 const ANSWER_MS = 3_000;
 
-/** What it needs. */
 export interface EdgeAuthorizerOptions {
   /** Where Envoy asks it. */
   socketFile: string;

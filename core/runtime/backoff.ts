@@ -1,4 +1,4 @@
-/** How long to wait before trying again. */
+/** Computes pauses between retries. */
 import type { Random } from './clock.ts';
 
 /** Bounds of a growing pause. */

@@ -1,6 +1,6 @@
 /**
- * Turns many small requests into few large ones without a timer: what arrives while a flush is in flight leaves with the next one. At
- * low load a request leaves at once; under load the batches grow by themselves.
+ * Batches requests without a timer: items that arrive while a flush is in flight leave with the next one. At low load
+ * an item leaves at once; under load batches grow.
  */
 import type { Clock } from './clock.ts';
 
@@ -15,17 +15,20 @@ export class OverloadError extends Error {
 /** Counts batches. */
 export interface BatchMeter {
   /**
-   * A batcher of this name was built, where at most `waitingMax` items may wait: how many do may be asked at any time. Call what it answers with the
-   * size of each batch.
+   * Registers a batcher. `waiting` returns how many of at most `waitingMax` items wait. Call the result with the size
+   * of each batch.
    */
   watch(name: string, waiting: () => number, waitingMax: number): (items: number) => void;
 }
 
-/** How a batcher works. */
+/** Options of a batcher. */
 export interface BatcherOptions<Item, Result> {
-  /** For errors. */
+  /** Name in errors. */
   name: string;
-  /** Handles a batch and answers one result per item, in order. A failure fails every item of the batch. A result that is an Error fails its item alone. */
+  /**
+   * Handles a batch and returns one result per item, in order. A rejection fails all items of the batch. A result
+   * that is an Error fails its item only.
+   */
   flush(items: Item[]): Promise<(Result | Error)[]>;
   /** Most items in a flush. */
   itemsMax: number;
@@ -37,9 +40,9 @@ export interface BatcherOptions<Item, Result> {
   waitingMax: number;
   /** Flushes in flight at once. Default 1, which keeps the order. */
   flushesMax?: number;
-  /** Default: nobody counts. */
+  /** Default: none. */
   meter?: BatchMeter | undefined;
-  /** Whose turns it takes. */
+  /** Schedules flushes. */
   clock: Pick<Clock, 'soon'>;
 }
 
@@ -78,7 +81,7 @@ export class Batcher<Item, Result> {
   #schedule(): void {
     if (this.#scheduled || this.#inFlight >= (this.#options.flushesMax ?? 1)) return;
     this.#scheduled = true;
-    // After the current turn, so that all messages of one network read leave in one batch.
+    // After the current tick, so that all messages of one network read leave in one batch.
     this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#next();

@@ -1,6 +1,6 @@
-/** A closed set of names for a label: the first ones keep their own, all further ones are "other", so that no user can make a database of metrics grow. */
+/** Bounds the values of a metric label: the first names keep their own, all others become "other". */
 
-/** The label of those that have no place. */
+/** Label of names that are over the limit. */
 export const OTHER = 'other';
 
 export class BoundedNames {
@@ -11,7 +11,7 @@ export class BoundedNames {
     this.#namesMax = namesMax;
   }
 
-  /** What a name is called in labels. */
+  /** Returns the label of a name. */
   of(name: string): string {
     if (this.#names.has(name)) return name;
     if (this.#names.size >= this.#namesMax) return OTHER;
@@ -19,7 +19,7 @@ export class BoundedNames {
     return name;
   }
 
-  /** Gives up the names that are not among these, so that others get their place. Answers which. */
+  /** Drops all names but these, which frees capacity for others. Returns the dropped names. */
   keep(names: ReadonlySet<string>): string[] {
     const gone = [...this.#names].filter((name) => !names.has(name));
     for (const name of gone) this.#names.delete(name);

@@ -1,4 +1,4 @@
-/** Bounds the bytes that wait somewhere. */
+/** Bounds the bytes that wait for some work. */
 import { OverloadError } from './batcher.ts';
 import type { BudgetMeter } from './budget-metrics.ts';
 
@@ -7,14 +7,17 @@ export class ByteBudget {
   readonly #max: number;
   #used = 0;
 
-  /** `max` in bytes. `meter`: default nobody counts. */
+  /** `max`: limit in bytes. `meter`: default none. */
   constructor(name: string, max: number, meter?: BudgetMeter) {
     this.#name = name;
     this.#max = max;
     meter?.watch(name, () => ({ bytes: this.#used, bytesMax: max }));
   }
 
-  /** Holds `bytes` while `work` runs, which must not throw. OverloadError: the budget is spent. A single holder may be larger than the budget. */
+  /**
+   * Counts `bytes` while `work` runs, which must not throw. Rejects with OverloadError if the budget is used up. A
+   * single item may exceed the budget.
+   */
   hold<Result>(bytes: number, work: () => Promise<Result>): Promise<Result> {
     if (this.#used > 0 && this.#used + bytes > this.#max) return Promise.reject(new OverloadError(this.#name));
     this.#used += bytes;

@@ -1,41 +1,45 @@
 /**
- * Time, turns and chance, handed in so that a loop can run in a simulated world. The only place that asks the machine for them.
+ * Time, scheduling and randomness, injected so that code can run in a simulation. The only file that uses the system
+ * clock and generator.
  */
 import { randomBytes, randomFillSync, randomInt, randomUUID } from 'node:crypto';
 
 /** A running timer. */
 export interface Timer {
-  /** Stops it; harmless afterwards. */
+  /** Cancels the timer. Idempotent. */
   cancel(): void;
 }
 
-/** Wall clock, steady clock, timers and turns of the loop. */
+/** Wall clock, monotonic clock, timers and ticks of the event loop. */
 export interface Clock {
-  /** Milliseconds since 1970. For people and for signatures; deadlines of jobs go by the database clock. */
+  /** Returns milliseconds since 1970. For people and signatures; deadlines of jobs use the database clock. */
   nowMs(): number;
-  /** Milliseconds that only ever grow. For spans within this process. */
+  /** Returns monotonic milliseconds, for spans within this process. */
   monotonicMs(): number;
-  /** As `monotonicMs`, but the same in all processes of this machine, until it starts anew: for what a process leaves to the next. */
+  /**
+   * Like `monotonicMs`, but the same in all processes of this machine until it reboots: for values that a process
+   * leaves to the next one.
+   */
   machineMs(): number;
-  /** Calls `fn` once, `ms` from now. */
+  /** Calls `fn` once after `ms` milliseconds. */
   after(ms: number, fn: () => void): Timer;
-  /** Calls `fn` once, after what else is ready in this turn of the loop: what arrived together is then handled together. */
+  /** Calls `fn` once after the other events of this tick, so that items that arrived together are handled together. */
   soon(fn: () => void): void;
 }
 
-/** Chance. */
+/** Randomness. */
 export interface Random {
-  /** A number in [0, 1), cheap enough to be asked for by each request. */
+  /** Returns a number in [0, 1). Fast enough for every request. */
   fraction(): number;
-  /** A UUID that nobody can guess. */
+  /** Returns an unguessable UUID. */
   uuid(): string;
-  /** `length` lowercase letters and digits that nobody can guess. */
+  /** Returns `length` unguessable lowercase letters and digits. */
   id(length: number): string;
-  /** Bytes that nobody can guess. */
+  /** Returns unguessable bytes. */
   bytes(length: number): Buffer;
 }
 
-/** The machine's own clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -47,7 +51,7 @@ export const systemClock: Clock = {
   soon: (fn) => { setImmediate(fn); },
 };
 
-/** The machine's own timers, for what no process has to live on for. */
+/** Timers that do not keep the process alive. */
 export const backgroundClock: Pick<Clock, 'after'> = {
   after(ms, fn) {
     const timer = setTimeout(fn, ms).unref();
@@ -57,7 +61,7 @@ export const backgroundClock: Pick<Clock, 'after'> = {
 
 const ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Random words that are not used yet, got many at once: each call of the machine's generator costs more than a word. */
+/** Unused random words, fetched in bulk: a call of the system generator costs more than a word. */
 const words = new Uint32Array(1_024);
 let wordsUsed = words.length;
 
@@ -69,7 +73,7 @@ function nextWord(): number {
   return words[wordsUsed++]!;
 }
 
-/** The machine's own chance. */
+/** The system generator. */
 export const systemRandom: Random = {
   fraction: () => nextWord() / 2 ** 32,
   uuid: () => randomUUID(),
@@ -91,7 +95,7 @@ export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Runs `work` with a signal that aborts after `ms`, or when the other one does. The work must heed it; nothing is left behind when it ends. */
+/** Runs `work` with a signal that aborts after `ms`, or when `signal` does. The work must honour it. */
 export async function within<Result>(clock: Clock, ms: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const over = new AbortController();
   const timer = clock.after(ms, () => over.abort(new Error(`not done after ${ms / 1_000} s`)));

@@ -1,4 +1,4 @@
-/** The disk, as far as what must outlive a process needs it. Handed in, so that tests can fail it, fill it and take its power away. */
+/** File operations for durable data. Injected, so that tests can fail them, fill the disk or cut power. */
 import files from 'node:fs/promises';
 
 /** An open file or folder. */
@@ -6,7 +6,7 @@ export interface DiskFile {
   write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
   read(into: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
   appendFile(text: string): Promise<void>;
-  /** What was written is there after a loss of power, too. */
+  /** Makes written data survive a power loss. */
   datasync(): Promise<void>;
   /** The same of a folder: the names in it. */
   sync(): Promise<void>;

@@ -1,7 +1,10 @@
-/** Reads a process's configuration and lists every fault at once. The only place that touches the environment besides config files. */
+/**
+ * Reads a process's configuration and reports all faults at once. The only file besides config files that reads the
+ * environment.
+ */
 import { readFileSync } from 'node:fs';
 
-/** All faults of a configuration, one a line. */
+/** All faults of a configuration, one per line. */
 export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
     super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  ${f}`).join('\n')}`);
@@ -18,7 +21,7 @@ export class EnvReader {
     this.#env = env;
   }
 
-  /** A text. Required when there is no default. */
+  /** Returns a text. Required if there is no default. */
   text(name: string, fallback?: string): string {
     const value = this.#env[name];
     if (value !== undefined && value !== '') return value;
@@ -53,7 +56,7 @@ export class EnvReader {
     }
   }
 
-  /** A whole number within [min, max]. */
+  /** Returns an integer within [min, max]. */
   integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.#env[name];
     if (text === undefined || text === '') return fallback;
@@ -63,7 +66,7 @@ export class EnvReader {
     return fallback;
   }
 
-  /** One of `true`, `false`, `1`, `0`. */
+  /** Returns a flag (`true`, `false`, `1`, `0`), or the list of names for which it is true. */
   flag(name: string, fallback: boolean): boolean {
     const text = this.#env[name];
     if (text === undefined || text === '') return fallback;
@@ -82,7 +85,7 @@ export class EnvReader {
     return found ?? fallback;
   }
 
-  /** A list separated by commas, blanks around the parts dropped. */
+  /** Returns a comma-separated list, trimmed. */
   list(name: string, fallback: readonly string[]): string[] {
     const text = this.#env[name];
     if (text === undefined) return [...fallback];

@@ -9,7 +9,10 @@ import { createConnection, createServer } from 'node:net';
 /** Another process has the folder. */
 export class FolderLockedError extends Error {}
 
-/** Takes the folder, which must exist, for one kind of process. Answers what gives it back. FolderLockedError: another one has it. */
+/**
+ * Locks an existing folder for one kind of process. Returns the function that unlocks it. Throws FolderLockedError if
+ * another process has the lock.
+ */
 export async function lockFolder(folder: string, kind: string): Promise<() => void> {
   if (process.platform !== 'linux') return () => undefined;
   const path = await addressOf(folder, kind);
@@ -22,7 +25,7 @@ export async function lockFolder(folder: string, kind: string): Promise<() => vo
   });
 }
 
-/** Whether a process of this kind has the folder, which must exist. Takes nothing. */
+/** Returns whether a process of this kind has locked the folder, which must exist. */
 export async function isFolderLocked(folder: string, kind: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   const socket = createConnection({ path: await addressOf(folder, kind) });

@@ -1,10 +1,10 @@
-/** Work on many things, between which the process does its other work: heartbeats, answers of others. */
+/** Runs work on many items in slices, between which the process handles heartbeats and other requests. */
 import type { Clock } from './clock.ts';
 
-/** How long is worked before others have their turn, in milliseconds. */
+/** Longest slice, in milliseconds. */
 const SLICE_MS = 5;
 
-/** Does the work for each of them, one after the other. That for one must take well under a millisecond. */
+/** Runs `work` for each item in order. Work on one item must take well under a millisecond. */
 export async function inSlices<Item>(clock: Clock, items: Iterable<Item>, work: (item: Item) => void): Promise<void> {
   let sinceMs = clock.monotonicMs();
   for (const item of items) {

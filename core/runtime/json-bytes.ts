@@ -1,6 +1,6 @@
-/** The bytes of JSON text: what each means, and small looks at some of them. */
+/** Helpers on the bytes of JSON text. */
 
-/** What kind of value a text is. */
+/** Kind of a JSON value. */
 export type JsonKind = 'object' | 'array' | 'string' | 'other';
 
 export const QUOTE = 0x22;
@@ -46,13 +46,13 @@ export function escapeLength(text: Buffer, at: number): number {
   return ESCAPED_BYTES_MAX;
 }
 
-/** Length of the word true, false or null at a place; 0: there is none. */
+/** Returns the length of the literal true, false or null at an offset. 0 if there is none. */
 export function literalLength(text: Uint8Array, at: number): number {
   const word = LITERALS.find((each) => each[0] === text[at]);
   return word !== undefined && word.every((byte, i) => text[at + i] === byte) ? word.length : 0;
 }
 
-/** Which of the names stands between two places, plain or with escapes; -1: none. */
+/** Returns the index of the name between two offsets, plain or escaped. -1 if none matches. */
 export function nameAt(text: Buffer, names: readonly string[], start: number, end: number): number {
   const length = end - start;
   for (let i = 0; i < names.length; i += 1) {
@@ -64,14 +64,14 @@ export function nameAt(text: Buffer, names: readonly string[], start: number, en
   return names.indexOf(JSON.parse(text.toString('utf8', start - 1, end + 1)) as string);
 }
 
-/** The first place from here on that is not blank. */
+/** Returns the offset of the first non-blank byte from here on. */
 export function skipSpace(text: Uint8Array, from: number): number {
   let at = from;
   while (at < text.length && isSpace(text[at]!)) at += 1;
   return at;
 }
 
-/** A blank of JSON. */
+/** Returns whether a byte is JSON whitespace. */
 export function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -18,7 +18,7 @@ const TOLD_MAX = 50;
 const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'unitId', 'machineId', 'url', 'address'] as const;
 const NAME_LENGTH_MAX = 200;
 
-/** What was left out of a log in a window. */
+/** Lines that were left out of a log in a window. */
 export interface LeftOut {
   sentence: string;
   /** Name and value of what the lines were about; undefined where they name nothing, or many things. */
@@ -39,7 +39,7 @@ export class LineLimit {
   readonly #written = new Map<string, number>();
   #window: Timer | undefined;
 
-  /** `tell` is told at the end of a window what was left out in it, once for each cause. */
+  /** `tell` is called at the end of a window, once for each cause with left-out lines. */
   constructor(clock: Pick<Clock, 'after'>, tell: (left: LeftOut) => void) {
     this.#clock = clock;
     this.#tell = tell;

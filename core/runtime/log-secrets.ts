@@ -1,6 +1,9 @@
-/** Takes secrets out of what is logged, whatever object somebody passes and however its members are spelt; and bounds it. */
+/**
+ * Removes secrets from log records, whatever object is passed and however its members are spelt, and bounds their
+ * size.
+ */
 
-/** In place of what must not be read. */
+/** Placeholder of a secret. */
 export const CENSORED = '[secret]';
 
 const DEPTH_MAX = 8;
@@ -27,7 +30,7 @@ const USERINFO = new RegExp(`://[^\\s/?"']{1,${USERINFO_LENGTH_MAX}}@`, 'g');
 /** What was to be written by a failed statement: drizzle ends its message with it, which the stack repeats. */
 const STATEMENT_VALUES = /\nparams: [^]*$/;
 
-/** A text without keys in addresses and headers, cut at TEXT_LENGTH_MAX. */
+/** Returns a text without keys in addresses and headers, cut at TEXT_LENGTH_MAX. */
 export function plainText(text: string): string {
   // Cut afterwards: half an address does not show that a password stands in it.
   const plain = text.slice(0, TEXT_LENGTH_MAX + USERINFO_LENGTH_MAX)
@@ -37,7 +40,7 @@ export function plainText(text: string): string {
   return text.length > TEXT_LENGTH_MAX ? `${plain.slice(0, TEXT_LENGTH_MAX)}… (${text.length} characters)` : plain;
 }
 
-/** A copy to be logged: plain, of bounded size, without secrets. Never throws. */
+/** Returns a copy for the log: plain, bounded, without secrets. Never throws. */
 export function withoutSecrets(fields: object): Record<string, unknown> {
   try {
     return new Copy().members(fields instanceof Error ? { err: fields } : fields, 0);

@@ -1,9 +1,12 @@
-/** A service that is a loop, with whatever else begins and ends beside it. */
+/** A service that runs a loop, with setup and cleanup beside it. */
 import { Loop } from './loop.ts';
 import type { LoopOptions } from './loop.ts';
 import { BaseService } from './service.ts';
 
-/** Passes between its start and its stop. What else it has begins before `super.onStart()` and ends around `super.onStop()`. */
+/**
+ * Runs passes between start and stop. Subclasses set up before `super.onStart()` and clean up around
+ * `super.onStop()`.
+ */
 export abstract class LoopService extends BaseService {
   readonly name: string;
   readonly #loop: Loop;

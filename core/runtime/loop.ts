@@ -1,20 +1,20 @@
-/** The loop that every background task uses: it passes when woken and at the latest after its period, never twice at a time. */
+/** Loop of background tasks: runs a pass when triggered, and at the latest after its period. Passes never overlap. */
 import { backoffMs } from './backoff.ts';
 import type { Clock, Random, Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { BaseService } from './service.ts';
 
-/** A task that several processes could do and one does. */
+/** A task that runs in one of several processes. */
 export interface Duty {
-  /** It is this process's. */
+  /** True if this process owns the task. */
   readonly mine: boolean;
-  /** Calls the listener when it becomes this process's; the result ends that. */
+  /** Calls the listener when this process becomes the owner. Call the result to unsubscribe. */
   onTaken(listener: () => void): () => void;
 }
 
-/** What a loop does and how often. */
+/** Options of a loop. */
 export interface LoopOptions {
-  /** For the log. */
+  /** Name in the log. */
   name: string;
   /** Longest pause between two passes in milliseconds, spread by ± 10 %. */
   periodMs: number;

@@ -1,22 +1,22 @@
 /**
- * Bounds bytes in memory, in all and of one owner, an account or a worker: bodies that are being received, answers that are not read yet, pages
- * of lists. Who finds no room waits, with its bytes elsewhere. Owners are served round-robin, so that one with much that waits keeps no other waiting.
+ * Bounds bytes in memory, in total and per owner (an account or a worker): bodies that are received, responses that
+ * are not read yet, pages of lists. A request over the budget waits. Owners are served round-robin.
  */
 
 import type { BudgetFill } from './budget-metrics.ts';
 
-/** Room for one body or answer, or the wait for it. */
+/** Budget of one body or response, or the wait for it. */
 export interface MemoryPermit {
-  /** Keeps only this much of the room. */
+  /** Releases all but `bytes`. */
   shrink(bytes: number): void;
-  /** Gives the room back, or ends the wait. Harmless when repeated. */
+  /** Releases the budget, or cancels the wait. Idempotent. */
   release(): void;
 }
 
-/** How many bytes there may be. */
+/** Limits of a budget. */
 export interface MemoryBudgetOptions {
   bytesMax: number;
-  /** Of one owner. At least the largest body or answer. */
+  /** Returns the most bytes of one owner. A larger request would wait forever. */
   ownerBytesMax: number;
 }
 
@@ -26,9 +26,9 @@ interface Waiting {
   grant(): void;
 }
 
-/** What waits of one owner. */
+/** Waiting requests of one owner. */
 interface Queue {
-  /** Of work that has begun already. */
+  /** Requests of work that has already started; served first. */
   ahead: Set<Waiting>;
   others: Set<Waiting>;
 }
@@ -36,7 +36,7 @@ interface Queue {
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   readonly #ofOwner = new Map<string, number>();
-  /** By owner; whose turn is next comes first. */
+  /** Queues by owner, the next one first. */
   readonly #waiting = new Map<string, Queue>();
   #used = 0;
 
@@ -49,7 +49,9 @@ export class MemoryBudget {
     return this.#options.ownerBytesMax;
   }
 
-  /** Bytes that are taken and that may be, and how many wait for room. Where owners alone are bounded, of the one that has the most. */
+  /**
+   * Returns used bytes, the limit and the number of waiters. Without a total limit: of the owner with the most bytes.
+   */
   get fill(): BudgetFill {
     const { bytesMax, ownerBytesMax } = this.#options;
     let waiting = 0;
@@ -59,8 +61,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Calls `grant` as soon as there is room for so many bytes, as a rule before it returns. `ahead`: before what else waits of the same owner, because it
-   * ends what has begun; default false.
+   * Calls `grant` as soon as the budget has `bytes` left, usually before it returns. `ahead`: before other requests
+   * of the owner, because it ends started work; default false.
    */
   acquire(owner: string, bytes: number, grant: () => void, ahead = false): MemoryPermit {
     const request: Waiting = { owner, bytes, grant };
@@ -84,7 +86,10 @@ export class MemoryBudget {
     };
   }
 
-  /** The one whose turn it is waits until there is room for it, however much it wants; what an owner has no room of its own for stops nobody. */
+  /**
+   * Grants requests in order. A large request of the next owner blocks the others; an owner over its own limit blocks
+   * nobody.
+   */
   #pump(): void {
     // An owner that is served goes to the end, where this loop meets it again.
     for (const [owner, queue] of this.#waiting) {
@@ -119,7 +124,7 @@ export class MemoryBudget {
   }
 }
 
-/** The first that wants no more. */
+/** Returns the first request of at most `bytes`. */
 function firstWithin(requests: ReadonlySet<Waiting>, bytes: number): Waiting | undefined {
   for (const request of requests) if (request.bytes <= bytes) return request;
   return undefined;

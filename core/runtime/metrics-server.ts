@@ -1,4 +1,4 @@
-/** Where Prometheus reads: GET /metrics on a listener of its own, so that nobody who reaches the public port learns how the service does. */
+/** Serves GET /metrics on a port of its own, so that clients of the public port cannot read metrics. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from './logger.ts';
@@ -10,14 +10,14 @@ const ADDRESS = /^(?<host>[\w.-]+|\[[0-9a-f:]+\]):(?<port>\d{1,5})$/i;
 const PORT_MAX = 65_535;
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 
-/** Why a setting is no address to listen at; undefined: it is one, or empty. */
+/** Returns why a setting is no listen address. `undefined` if it is one, or empty. */
 export function metricsListenFault(address: string): string | undefined {
   const port = ADDRESS.exec(address)?.groups?.['port'];
   if (address === '' || (port !== undefined && Number(port) <= PORT_MAX)) return undefined;
   return `SLIPWAY_METRICS_LISTEN is ${JSON.stringify(address)}, but must be host:port, for instance 127.0.0.1:9464`;
 }
 
-/** What it serves, and where. */
+/** Options of the server. */
 export interface MetricsServerOptions {
   /** host:port, port 0 = any free one; empty: nowhere. */
   listen: string;

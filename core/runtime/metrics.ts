@@ -4,7 +4,7 @@
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What a metric is called and says. */
+/** Description of a metric. */
 interface Described<Label extends string> {
   /** Begins with `slipway_`; base units; a counter ends with `_total`. docs/reference/metrics.md has each. */
   name: string;
@@ -48,7 +48,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** All of them in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   async read(): Promise<{ type: string; text: string }> {
     return { type: this.#registry.contentType, text: await this.#registry.metrics() };
   }

@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from './clock.ts';
 
-/** A UUID that nobody can guess and that sorts by the time at which it was made. */
+/** Returns an unguessable UUID that sorts by creation time. */
 export function orderedUuid({ clock, random }: { clock: Pick<Clock, 'nowMs'>; random: Pick<Random, 'uuid'> }): string {
   const ms = Math.max(0, Math.trunc(clock.nowMs())).toString(16).padStart(12, '0');
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7${random.uuid().slice(15)}`;

@@ -1,16 +1,19 @@
-/** Which hosts and addresses belong to no public network. */
+/** Tells private hosts and addresses from public ones. */
 import ipaddr from 'ipaddr.js';
 
 const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
 
-/** Whether the host of a URL is private by itself: an address of a private range or a local name. */
+/** Returns whether the host of a URL is a private address or a local name. */
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
   if (ipaddr.isValid(host)) return isPrivateAddress(host);
   return host === 'localhost' || host.endsWith('.localhost') || host.endsWith('.local') || host.endsWith('.internal');
 }
 
-/** Whether an IP address belongs to no public network: loopback, private, link-local (cloud metadata too), carrier NAT, multicast, reserved … */
+/**
+ * Returns whether an IP address is not public: loopback, private, link-local (cloud metadata too), carrier NAT,
+ * multicast, reserved.
+ */
 export function isPrivateAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return true;
   // It looks into IPv4 addresses that are written as IPv6 ones, …

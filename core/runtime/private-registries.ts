@@ -1,22 +1,22 @@
-/** Which registries of images may have addresses of private networks: one rule of core, for names, and of agents, for what they resolve to. */
+/** Decides which image registries may have private addresses: core checks names, agents check resolved addresses. */
 import { isPrivateHost } from './private-address.ts';
 
 /** All, none, or these, each `host` or `host:port`. */
 export type PrivateRegistries = boolean | readonly string[];
 
-/** Whether a registry, `host` or `host:port`, may be anywhere. */
+/** Returns whether a registry (`host` or `host:port`) may have a private address. */
 export function mayBePrivate(rule: PrivateRegistries, registry: string): boolean {
   if (typeof rule === 'boolean') return rule;
   const named = registry.toLowerCase();
   return rule.some((each) => [named, hostOf(named)].includes(each.toLowerCase()));
 }
 
-/** Whether a registry is private by its name alone. */
+/** Returns whether the name of a registry is private. */
 export function isPrivateByName(registry: string): boolean {
   return isPrivateHost(hostOf(registry));
 }
 
-/** Without its port. */
+/** Returns the host without its port. */
 export function hostOf(registry: string): string {
   return registry.toLowerCase().replace(/:\d+$/, '');
 }

@@ -1,35 +1,35 @@
-/** Tries again what failed: the pauses between tries grow, are spread, and end at once when nobody wants the result any more. */
+/** Retries failed work with growing, jittered pauses, until it is aborted. */
 import { backoffMs } from './backoff.ts';
 import type { BackoffOptions } from './backoff.ts';
 import { delay } from './clock.ts';
 import type { Clock, Random } from './clock.ts';
 
-/** How to try again. */
+/** How to retry. */
 export interface RetryPlan {
   clock: Clock;
   random: Random;
   /** Pauses between tries. */
   pause: BackoffOptions;
-  /** Told of every failed try, before anything is decided about it; `failures` counts from 1. */
+  /** Called for each failure, before the decision to retry; `failures` counts from 1. */
   onFailure?(error: unknown, failures: number): void;
 }
 
 interface Bounds {
   /** Most tries, at least 1. */
   triesMax: number;
-  /** No further try once so many milliseconds have passed since the first began; a function is asked at each failure. Infinity: no bound. */
+  /** Time limit in milliseconds from the first try. A function is called at each failure. Infinity: no limit. */
   forMs: number | ((error: unknown) => number);
-  /** Nothing is tried any more once it is aborted; a pause ends at once. A try that runs is not interrupted. */
+  /** Ends retries and pauses when it aborts. Does not interrupt a running try. */
   signal: AbortSignal;
 }
 
-/** How to try again, and what ends it besides success: at least one bound is named, so that nothing is tried for ever unnoticed. */
+/** How to retry, with at least one bound. */
 export type RetryOptions = RetryPlan & Partial<Bounds> & (Pick<Bounds, 'triesMax'> | Pick<Bounds, 'forMs'> | Pick<Bounds, 'signal'>) & {
-  /** Whether to try again after this failure; `failures` counts from 1. Default: always, within the bounds. */
+  /** Returns whether to retry after this failure; `failures` counts from 1. Default: always, within the bounds. */
   mayHelp?(error: unknown, failures: number): boolean | Promise<boolean>;
 };
 
-/** Runs `work` until it succeeds or may not be tried again; then its last failure is thrown. It is always tried once. */
+/** Runs `work` at least once, until it succeeds or no retry is left. Throws the last failure. */
 export async function retry<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
   const { clock, random, pause, signal, triesMax = Infinity, forMs = Infinity } = options;
   const startedMs = clock.monotonicMs();
@@ -46,7 +46,7 @@ export async function retry<Result>(work: () => Promise<Result>, options: RetryO
   }
 }
 
-/** Runs `work` until it succeeds. Never rejects; undefined: the signal was aborted first. Nothing is tried when it is aborted already. */
+/** Runs `work` until it succeeds. Never rejects. Returns `undefined` if the signal aborts first. */
 export async function retryUntil<Result>(signal: AbortSignal, work: () => Promise<Result>, plan: RetryPlan): Promise<Result | undefined> {
   if (signal.aborted) return undefined;
   try {

@@ -1,4 +1,7 @@
-/** Seals secrets before they are stored: AES-256-GCM under the operator's key, bound to the name of the place they are stored in. */
+/**
+ * Seals secrets before they are stored: AES-256-GCM under the key of the operator, bound to the identity of the
+ * record.
+ */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /** First byte of a sealed value: which way of sealing. */
@@ -7,7 +10,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FINGERPRINT_BYTES = 16;
 
-/** A sealed value does not open: another key, another place, or damage. */
+/** A sealed value cannot be opened: wrong key, wrong identity or damage. */
 export class SealError extends Error {
   constructor() {
     super('a sealed value does not open with this key; was SLIPWAY_SECRET_KEY changed?');
@@ -25,12 +28,12 @@ export class Sealer {
     this.#key = Buffer.from(keyHex, 'hex');
   }
 
-  /** Tells this key from others and gives nothing of it away. */
+  /** Returns an identifier of the key that reveals nothing of it. */
   fingerprint(): Buffer {
     return createHmac('sha256', this.#key).update('fingerprint of the sealing key').digest().subarray(0, FINGERPRINT_BYTES);
   }
 
-  /** Seals bytes for the place called `identity`. */
+  /** Seals bytes for `identity`. */
   seal(plain: Uint8Array, identity: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(identity));
@@ -38,7 +41,7 @@ export class Sealer {
     return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), text]);
   }
 
-  /** Opens what was sealed for `identity`. SealError: it does not open. */
+  /** Opens bytes that were sealed for `identity`. Throws SealError. */
   open(sealed: Uint8Array, identity: string): Buffer {
     try {
       if (sealed[0] !== VERSION) throw new SealError();

@@ -1,9 +1,9 @@
 /** Everything long-lived is a Service: it starts, it stops, and stopping waits for its end. In the manner of River's BaseStartStop. */
 import type { Logger } from './logger.ts';
 
-/** A part of a process that runs until it is told to stop. Both may be called at any time, in any order and more than once. */
+/** A part of a process with start and stop. Both may be called at any time, in any order and repeatedly. */
 export interface Service {
-  /** For the log. */
+  /** Name in the log. */
   readonly name: string;
   /** Resolves when it is ready for others to use. Rejects when it cannot start; then nothing of it runs. StoppedError: `stop` came first. */
   start(): Promise<void>;
@@ -11,7 +11,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** A start was overtaken by a stop. */
+/** A stop was called before the start was complete. */
 export class StoppedError extends Error {
   constructor(name: string) {
     super(`${name} was stopped before it was ready`);
@@ -19,10 +19,10 @@ export class StoppedError extends Error {
   }
 }
 
-/** From a call of `start` to the end of the `stop` that follows it. */
+/** One run, from `start` to the end of the following `stop`. */
 interface Run {
   readonly ending: AbortController;
-  /** What `start` answers. */
+  /** Result of `start`. */
   up: Promise<void>;
   /** `onStart` was called, and `onStop` was not. */
   began: boolean;
@@ -116,7 +116,7 @@ export abstract class BaseService implements Service {
   }
 }
 
-/** A service that takes with it what it was built of, for instance connections: it is started once. Another start rejects. */
+/** A service that owns what it was built with, such as connections, and starts only once. Another start rejects. */
 export abstract class SingleRunService extends BaseService {
   #ended = false;
 

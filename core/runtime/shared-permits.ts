@@ -1,18 +1,18 @@
 /**
- * Shares out a number of places so that nobody can take them all: an owner may have as many as are still free. Alone that is half of them, two who take
- * what they can get a third each, and for whoever has few there is always one left.
+ * Shares a number of permits fairly: an owner may hold as many as are still free. A single owner gets half, two
+ * greedy owners a third each, and a small owner always finds one.
  */
 export class SharedPermits {
   readonly #max: number;
   readonly #held = new Map<string, number>();
   #all = 0;
 
-  /** `max`: places in all. */
+  /** `max`: permits in total. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Takes a place until `leave`. False: the owner has as many as are free, and gets none. */
+  /** Takes a permit until `release`. Returns false if the owner holds as many as are free. */
   tryAcquire(owner: string): boolean {
     const mine = this.#held.get(owner) ?? 0;
     if (mine >= this.#max - this.#all) return false;
@@ -21,7 +21,7 @@ export class SharedPermits {
     return true;
   }
 
-  /** Gives a place back that `enter` gave. */
+  /** Releases a permit. */
   release(owner: string): void {
     const mine = this.#held.get(owner) ?? 0;
     if (mine > 1) this.#held.set(owner, mine - 1);

@@ -6,17 +6,17 @@ import { OverloadError } from './batcher.ts';
 import type { BudgetMeter } from './budget-metrics.ts';
 import type { Clock } from './clock.ts';
 
-/** Work that stops at every `yield` to be asked whether it may go on. From one to the next it takes well under a millisecond. */
+/** Work that yields at least every millisecond. */
 export type Work<Result> = Generator<undefined, Result, undefined>;
 
-/** What bounds it. */
+/** Limits of the work. */
 export interface SlicedWorkOptions {
-  /** For errors. */
+  /** Name in errors. */
   name: string;
-  /** Bytes whose work may wait, in all and of one owner. What is alone may be larger. */
+  /** Most bytes of waiting work, in total and per owner. A single item may be larger. */
   bytesMax: number;
   ownerBytesMax: number;
-  /** Default: nobody counts. */
+  /** Default: none. */
   meter?: BudgetMeter | undefined;
   clock: Clock;
 }
@@ -42,7 +42,7 @@ interface Owner {
 
 export class SlicedWork {
   readonly #options: SlicedWorkOptions;
-  /** What waits, by owner; whose turn is next comes first. */
+  /** Waiting work by owner, the next owner first. */
   readonly #waiting = new Map<string, Owner>();
   #bytes = 0;
   #scheduled = false;

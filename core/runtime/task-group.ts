@@ -1,4 +1,4 @@
-/** Owns work that goes on after its caller got an answer, so that stopping can end it and wait for it. */
+/** Owns background work that outlives its request, so that stopping can abort it and wait for it. */
 import { BaseService } from './service.ts';
 
 export class TaskGroup extends BaseService {
@@ -15,7 +15,7 @@ export class TaskGroup extends BaseService {
     return this.ending;
   }
 
-  /** Takes over a promise; `onError` hears of its failure. */
+  /** Owns a promise. `onError` is called if it rejects. */
   own(work: Promise<unknown>, onError: (error: unknown) => void): void {
     const task = work.then(() => {}, onError).finally(() => this.#tasks.delete(task));
     this.#tasks.add(task);

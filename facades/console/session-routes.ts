@@ -19,7 +19,6 @@ const FAILURES_MAX = 20;
 const UNGUESSABLE = /^rpa_[A-Za-z0-9]{40,}$/;
 const WINDOW_SECONDS = 60;
 
-/** What it needs. */
 export interface SessionRoutesParts extends ConsoleParts {
   /** Whose word on the client counts. */
   peers: {

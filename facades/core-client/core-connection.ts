@@ -1,37 +1,35 @@
 /**
- * The connection to one replica of core under one client. A connection that was cut silently (a host without power, a firewall that forgot it) looks like
- * one whose peer thinks: gRPC's own pings notice it after half a minute. So while somebody waits for an answer and nothing comes, the peer is asked for a
- * sign of life, there and by a second connection. When only the second brings one, it takes the first one's place, and what was under way on that is over.
- * A peer that is busy, or a process that stood still, keeps its connection: then neither brings one, or the first does.
+ * Keeps the connection to one core replica. A connection that was cut silently looks like a slow peer, and keepalive
+ * pings take half a minute. So if a caller waits and nothing arrives, the peer is probed on this connection and on a
+ * second one. If only the second one answers, it replaces the first, and calls on the first fail.
  */
 import { status as Code } from '@grpc/grpc-js';
 import type { Client } from '@grpc/grpc-js';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
-/** Silence, while somebody waits, after which a sign of life is asked for; and how long that may take, in milliseconds. Both make up the 3 to 4 s of docs. */
+/**
+ * Silence after which a waiting connection is probed, and how long a probe may take, in milliseconds. Together the 3
+ * to 4 s of the docs.
+ */
 const SILENCE_MS = 2_000;
 const PROBE_MS = 1_500;
-/**
- * No service has it, so whoever is there says that at once: without a key, a database, or a word of the body, which a peer that reads no more of another
- * stream could not take.
- */
+/** Unknown method: any peer answers UNIMPLEMENTED at once, without a key, a database or a body. */
 const PROBE_METHOD = '/slipway.v1.Line/Sign';
 
-/** Codes by which a client fails a call by itself. */
+/** Status codes of failures on the client side. */
 const LOCAL_FAILURES: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.CANCELLED, Code.UNAVAILABLE]);
 
-/** Who uses a line. */
+/** A user of the connection. */
 export interface ConnectionUser {
-  /** It waits for an answer. */
+  /** Returns whether the user waits for an answer. */
   isWaiting(): boolean;
-  /** The connection is gone: nothing that was sent on it is answered any more. */
+  /** Called when the connection is dead: calls on it get no answer. */
   onDead(): void;
 }
 
-/** What it needs. */
 export interface ConnectionParts<Service> {
-  /** Makes a client with a channel of its own. */
+  /** Opens a client with its own channel. */
   open(): Service;
   clock: Clock;
 }
@@ -49,13 +47,13 @@ export class CoreConnection<Service extends Client> {
     this.#parts = parts;
   }
 
-  /** The present client; the first look opens it. */
+  /** Returns the current client. Opens it on first use. */
   get client(): Service {
     this.#client ??= this.#parts.open();
     return this.#client;
   }
 
-  /** Tells a user when the connection dies, until the result is called. */
+  /** Registers a user. Call the result to unregister. */
   use(user: ConnectionUser): () => void {
     this.#users.add(user);
     if (user.isWaiting()) this.expectAnswer();
@@ -65,19 +63,19 @@ export class CoreConnection<Service extends Client> {
     };
   }
 
-  /** An answer is waited for from now on. */
+  /** Starts watching for silence. */
   expectAnswer(): void {
     if (this.#timer || this.#isAsking || this.#closed.signal.aborted) return;
     this.#heardAtMs = Math.max(this.#heardAtMs, this.#parts.clock.monotonicMs());
     this.#later(SILENCE_MS);
   }
 
-  /** Something came. */
+  /** Records that the peer sent something. */
   markSeen(): void {
     this.#heardAtMs = this.#parts.clock.monotonicMs();
   }
 
-  /** Ends it and its client. Calls on it are their callers' to end. */
+  /** Closes the client. Callers end their own calls. */
   close(): void {
     this.#closed.abort();
     this.#rest();
@@ -141,12 +139,12 @@ export class CoreConnection<Service extends Client> {
   }
 }
 
-/** Whether a result, or a failure, is one that the peer has told. */
+/** Returns whether a result or failure came from the peer. */
 export function isAnswer(error: { code: number } | null): boolean {
   return !error || !LOCAL_FAILURES.has(error.code);
 }
 
-/** Asks for a sign of life; the result forgets the question. */
+/** Probes the peer. Call the result to cancel. */
 function probe(client: Client, onSign: () => void): () => void {
   const asIs = (bytes: Buffer): Buffer => bytes;
   const call = client.makeClientStreamRequest(PROBE_METHOD, asIs, asIs, (error) => {

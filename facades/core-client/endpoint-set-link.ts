@@ -1,4 +1,7 @@
-/** One EdgeService.WatchRotation stream to any core replica: demands go up, pictures of endpoints come down. It connects again by itself. */
+/**
+ * Keeps one EdgeService.WatchRotation stream to a core replica: sends demand and receives endpoint sets. Reconnects
+ * by itself.
+ */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
@@ -12,35 +15,34 @@ import type { ReplicaParts } from './replica-parts.ts';
 import { CoreConnection } from './core-connection.ts';
 import { stayConnected } from './stay-connected.ts';
 
-/** Who is told. */
+/** Listener for endpoint sets. */
 export interface EndpointSetListener {
   onEndpointSet(rotation: EndpointRotation): void;
   onRejected(refusal: DemandRefusal): void;
-  /** A new stream: all demands are to be told again. */
+  /** A new stream is open: all demand must be reported again. */
   onConnected(): void;
 }
 
-/** What it needs. */
 export interface EndpointSetLinkOptions extends ReplicaParts {
-  /** The edges' key, with which demands need no key of an account. Empty: there is none. */
+  /** Key of edges, with which demand needs no account key. Empty if there is none. */
   edgeKey: string;
   logger: Logger;
 }
 
-/** Demands of one message, and characters of the name of who tells them (edge_service.proto). */
+/** Most demands in a message. */
 const DEMANDS_MAX = 1_000;
-/** How long after it was told something core is expected to be there, in milliseconds: an endpoint in use is told of more often than every 5 s. */
+/** How long after a report core is expected to answer, in milliseconds. */
 const EXPECT_ANSWER_MS = 3_000;
 const REPORTER_LENGTH = 16;
-/** How long core may take to take note of an orderly end, in milliseconds. */
+/** Longest wait for an orderly end of the stream, in milliseconds. */
 const FAREWELL_MS = 500;
 
 export class EndpointSetLink extends BaseService {
   readonly name = 'rotation link';
   readonly #options: EndpointSetLinkOptions;
-  /** The latest of each endpoint that has not left. */
+  /** Latest unsent demand by endpoint. */
   readonly #demands = new Map<string, EndpointDemand>();
-  /** What it says on a new stream takes the place of what it said before. */
+  /** Id of this process: a new stream replaces the demand of the previous one. */
   readonly #reporter: string;
   #listener: EndpointSetListener | undefined;
   #lines: CoreConnection<EdgeServiceClient>[] = [];
@@ -56,27 +58,30 @@ export class EndpointSetLink extends BaseService {
     this.#reporter = options.random.id(REPORTER_LENGTH);
   }
 
-  /** It speaks for the edges: demands need no key. */
+  /** Demand is reported with the edge key. */
   get hasEdgeKey(): boolean {
     return this.#options.edgeKey !== '';
   }
 
-  /** A stream stands. */
+  /** A stream is open. */
   get isUp(): boolean {
     return this.#sending !== undefined;
   }
 
-  /** Before the start. */
+  /** Sets the listener. Call before start. */
   listen(listener: EndpointSetListener): void {
     this.#listener = listener;
   }
 
-  /** Takes the place of what was told of the endpoint before. While there is no stream it is dropped: `up` asks for all again. */
+  /**
+   * Reports demand of an endpoint, replacing its previous report. Dropped while no stream is open: `onConnected` asks
+   * for all again.
+   */
   report(demand: EndpointDemand): void {
     if (!this.#sending) return;
     this.#demands.set(demand.endpointId, demand);
     this.#sending.wake();
-    // Core's silence may be its answer, and requests may wait for another: so it is asked whether it is there.
+    // Core may have nothing to answer, so the connection is probed.
     this.#toldAtMs = this.#options.clock.monotonicMs();
     this.#line?.expectAnswer();
   }
@@ -97,7 +102,7 @@ export class EndpointSetLink extends BaseService {
     for (const line of this.#lines) line.close();
   }
 
-  /** Uses one stream until it ends. */
+  /** Serves one stream until it ends. */
   #serve(line: CoreConnection<EdgeServiceClient>): Promise<void> {
     return new Promise((resolve) => {
       const stream = line.client.watchRotation(callMetadata(this.#options.edgeKey));

@@ -1,6 +1,6 @@
 /**
- * CheckAccess over the pipelines. With ten thousand endpoints in use nearly each request asks, and a call of its own costs forty times as much. What the
- * pipelines cannot ask, because core is older or they are full, is asked by a call of its own: keys are checked for more than job calls.
+ * Sends CheckAccess over the pipelines: a call of its own costs forty times as much. Falls back to a unary call if
+ * core is older or the pipelines are full.
  */
 import type { AccessServiceClient, CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
@@ -8,7 +8,7 @@ import type { Reason } from '../../proto/wire/reason.ts';
 import type { PipelineClient } from './pipeline-client.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
-/** Neither is ever what core says of a key: a core that does not know the call, pipelines that take no more. */
+/** Reasons that are no decision on a key: core does not know the call, or the pipelines are full. */
 const UNARY_FALLBACK: ReadonlySet<Reason> = new Set<Reason>(['INVALID_REQUEST', 'RATE_LIMITED']);
 
 export class PipelinedAccess {

@@ -1,6 +1,6 @@
 /**
- * Tells core, once a second and only when there was any, which requests were refused by rate limits (EdgeService.TellRefusals): every replica, as each
- * explains what it has heard. Nothing hangs on it, so what does not arrive is lost.
+ * Reports requests that were rejected by rate limits to all core replicas, once a second (EdgeService.TellRefusals).
+ * The reports are best effort.
  */
 import { LoopService } from '../../core/runtime/loop-service.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -11,14 +11,14 @@ import { REFUSALS_TOLD_MAX } from '../../proto/wire/limits.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
 const PERIOD_MS = 1_000;
-/** Time of a call, in milliseconds. */
+/** Deadline of a call, in milliseconds. */
 const ANSWER_MS = 2_000;
-/** Endpoints that wait to be told of; refusals at others are not told. */
+/** Most endpoints in one report interval. Rejections at others are not reported. */
 const WAITING_MAX = 1_000;
-/** As int32 holds it. */
+/** Largest count that int32 holds comfortably. */
 const COUNT_MAX = 1_000_000_000;
 
-/** Whose request was refused. */
+/** Caller of a rejected request. */
 export interface RejectedCaller {
   accountId: string;
   endpointId: string;
@@ -37,7 +37,7 @@ export class RejectionReporter extends LoopService {
     this.#parts = parts;
   }
 
-  /** One more was refused. */
+  /** Counts a rejected request. */
   add({ accountId, endpointId, apiKey }: RejectedCaller, { limit, operation, most }: Omit<RefusedRequests, 'count'>): void {
     const name = `${accountId} ${endpointId}`;
     const waiting = this.#waiting.get(name) ?? { endpointId, apiKey, refused: new Map<string, RefusedRequests>() };

@@ -1,4 +1,4 @@
-/** Keeps a long-lived stream to core: waits for a connection, serves it to its end, pauses a little longer after each failure, tries again. */
+/** Keeps a long-lived stream to core: connects, serves it to its end, and retries with backoff. */
 import type { Client } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
@@ -6,25 +6,29 @@ import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { CoreConnection } from './core-connection.ts';
 
-/** How long one try to reach core may take, in milliseconds. */
+/** Timeout of one connection attempt, in milliseconds. */
 const READY_TRY_MS = LINK_TIMERS.reopenTryMs;
-/** Pause between tries. */
+/** Backoff between attempts. */
 const PAUSE = { firstMs: 50, maxMs: LINK_TIMERS.reopenPauseMs };
-/** Tries in a row that fail before core counts as away: the first one also fails in a process that is busy with its own start. */
+/**
+ * Failed attempts in a row after which core counts as unreachable. The first one also fails in a process that is busy
+ * starting.
+ */
 const AWAY_TRIES = 2;
-/** A stream that lasted this long, in milliseconds, was no failure. */
+/** A stream that lasted this long counts as healthy, in milliseconds. */
 const HEALTHY_MS = 5_000;
 
-/** What it needs. */
 interface ConnectParts {
   clock: Clock;
   random: Random;
   signal: AbortSignal;
-  /** Core could not be reached in two tries: told once, and again when it was reached in between. */
+  /** Called once when core is unreachable, and again after it was reached in between. */
   onAway?: (() => void) | undefined;
 }
 
-/** Uses the lines in turn until the signal. `serve` uses one stream until it ends; it never rejects. */
+/**
+ * Uses the connections round-robin until the signal aborts. `serve` uses one stream until it ends and never rejects.
+ */
 export async function stayConnected<One extends Client>(
   lines: readonly CoreConnection<One>[], serve: (line: CoreConnection<One>) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
 ): Promise<void> {

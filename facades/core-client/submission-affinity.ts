@@ -1,7 +1,7 @@
 /**
- * Which replica of core gets the submissions of an endpoint: for a moment one alone, then the next, of those whose machines took its last job at once.
- * There a job is stored and claimed in one statement, which all that come together share. Spread one by one, submissions make batches of a third, and
- * where only one replica has a free worker two thirds wait for its claim.
+ * Picks the core replica for submissions of an endpoint: one replica for a short time, then the next one whose
+ * machines take jobs at once. There a job is stored and claimed in one batched statement. Spreading submissions one
+ * by one makes batches a third as large, and most jobs wait for a claim elsewhere.
  */
 import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -9,20 +9,20 @@ import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineLink } from './pipeline-link.ts';
 
-/** Endpoints that are remembered; one that was forgotten begins anew. */
+/** Most endpoints in the cache. */
 const ENDPOINTS_MAX = 10_000;
-/** How long one replica gets all, in milliseconds: long enough for whole batches, short enough that all machines get their share. */
+/** How long one replica gets all submissions, in milliseconds. */
 const STAY_MS = 100;
-/** A replica that had no free worker is asked again after this many milliseconds, unless no other has one either. */
+/** How long a replica without a free worker is avoided, in milliseconds, unless no other has one. */
 const AVOID_MS = 1_000;
-/** Unanswered calls of a replica from which on jobs go where fewest are: one core alone no longer keeps up, and batches are large anyway. */
+/** Unanswered calls from which on the least loaded replica is used. */
 const CALLS_MANY = 256;
 
 interface Affinity {
   link: PipelineLink;
-  /** Since when, in steady milliseconds. */
+  /** Since when, in monotonic milliseconds. */
   sinceMs: number;
-  /** When a job had to wait at a replica. */
+  /** When a job last had to wait, by replica. */
   waitedMs: Map<PipelineLink, number>;
 }
 
@@ -37,7 +37,7 @@ export class SubmissionAffinity {
     this.#clock = clock;
   }
 
-  /** The link for a submission to this endpoint; undefined while none can take calls. */
+  /** Returns the link for a submission. `undefined` if none can take calls. */
   pick(endpointId: string): PipelineLink | undefined {
     if (this.#links.length === 1) return this.#links[0]!.isReady ? this.#links[0] : undefined;
     const home = this.#homes.get(endpointId);
@@ -46,7 +46,7 @@ export class SubmissionAffinity {
     return link === undefined || link.load < CALLS_MANY ? link : this.#leastBusy();
   }
 
-  /** A submission over this link was answered, which says whether a worker took the job at once. */
+  /** Records the reply to a submission: it shows whether a worker took the job at once. */
   recordReply(endpointId: string, link: PipelineLink, { reply, wasQueued }: PipelineReply): void {
     const home = this.#homes.get(endpointId);
     if (!home || reply?.$case === 'error') return;
@@ -54,7 +54,7 @@ export class SubmissionAffinity {
     else home.waitedMs.delete(link);
   }
 
-  /** To the next in turn where no job waited lately; where all let jobs wait, to the next. */
+  /** Moves to the next replica where no job waited lately, or to the next one. */
   #move(endpointId: string, home: Affinity | undefined): PipelineLink | undefined {
     const nowMs = this.#clock.monotonicMs();
     const after = home ? this.#links.indexOf(home.link) : this.#turn++;

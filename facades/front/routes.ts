@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ERRORS_PATH } from '../../proto/wire/error-help.ts';
 import { errorsList } from './errors-list.ts';
 
-/** What it needs. */
 export interface FrontParts {
   /** Core and its database answer. Must settle in a few seconds. */
   ready(): Promise<boolean>;

@@ -1,18 +1,18 @@
-/** Event ids of the live feed: `<attempt>-<number>`, the place of a chunk in its job's log. */
+/** Event ids of the live feed: `<attempt>-<number>`, the cursor of a chunk in the log of its job. */
 import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
-/** The place before the first chunk. */
+/** Cursor before the first chunk. */
 export const LOG_START: ChunkCursor = { attempt: 0, number: 0 };
 
 const FORM = /^(\d{1,9})-(\d{1,9})$/;
 
-/** Id of the chunk at a place. */
+/** Returns the event id of a cursor. */
 export function chunkId({ attempt, number }: ChunkCursor): string {
   return `${attempt}-${number}`;
 }
 
-/** The place named by a Last-Event-ID header; without one, the start. Throws INVALID_REQUEST. */
+/** Returns the cursor in a Last-Event-ID header, or the start. Throws INVALID_REQUEST. */
 export function parseChunkId(text: string | string[] | undefined): ChunkCursor {
   if (text === undefined || text === '') return LOG_START;
   const match = typeof text === 'string' ? FORM.exec(text.trim()) : null;

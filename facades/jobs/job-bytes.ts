@@ -1,8 +1,8 @@
-/** Bytes of what can be large in core's answers about jobs. */
+/** Sizes of large parts of jobs. */
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 
-/** What of a record can be large. */
+/** Returns the bytes of output and error. */
 export function jobBytes({ output, error }: Job): number {
   return (output?.length ?? 0) + (error?.length ?? 0);
 }

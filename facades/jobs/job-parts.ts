@@ -1,4 +1,4 @@
-/** What the routes of the queue surface work with. */
+/** Dependencies of the routes for jobs. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -19,7 +19,7 @@ export interface JobParts {
   jobs: PipelinedJobs;
   /** Calls about endpoints themselves. */
   endpoints: ServiceCalls<EndpointServiceClient>;
-  /** Of clients that wait or listen. */
+  /** Watches keys of clients that wait or listen. */
   keys: KeyWatch;
   answers: AnswerBudget;
   bodies: BodyWork;
@@ -29,7 +29,7 @@ export interface JobParts {
   logger: Logger;
 }
 
-/** A route: reads the request, calls core, sends or returns the answer. */
+/** A route handler. */
 export type JobHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Endpoint of a request; its form was checked by the gate. */

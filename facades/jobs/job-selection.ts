@@ -1,4 +1,4 @@
-/** Which jobs of an endpoint a list has, and in what order, as query strings say it. */
+/** Reads filters and order of job lists from query strings. */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { JobSpan } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { ListJobsRequest } from '../../proto/gen/slipway/v1/job_service.ts';
@@ -34,7 +34,7 @@ export function jobSelection(query: unknown, nowMs: number): Omit<ListJobsReques
   return { state: stateOf((query as Record<string, unknown>)['status']), pageToken: cursorOf(query), ...orderOf(query), ...submittedOf(query, nowMs) };
 }
 
-/** Where to go on; empty: at the beginning. */
+/** Returns the cursor of the next page. Empty for the first page. */
 export function cursorOf(query: unknown): string {
   const { cursor = '' } = query as Record<string, unknown>;
   if (typeof cursor !== 'string') throw new CoreError('INVALID_REQUEST', '"cursor" must be given once.');
@@ -48,7 +48,7 @@ function orderOf(query: unknown): Order {
   return known;
 }
 
-/** When they were submitted; core refuses what is out of range, in the contract's words. */
+/** Range of submission times. Core rejects values out of range. */
 interface Submitted {
   submittedFrom: Date | undefined;
   submittedUntil: Date | undefined;
@@ -61,7 +61,7 @@ export function submittedOf(query: unknown, nowMs: number): Submitted {
   return { submittedFrom: from, submittedUntil: until };
 }
 
-/** Their state, in whatever case; UNSPECIFIED: none is asked for. */
+/** Returns the state to filter by, in any case. UNSPECIFIED if none is given. */
 export function stateOf(word: unknown): JobState {
   if (word === undefined || word === '') return JobState.UNSPECIFIED;
   const state = typeof word === 'string' ? STATES.get(word.toUpperCase()) : undefined;
@@ -69,7 +69,7 @@ export function stateOf(word: unknown): JobState {
   return state;
 }
 
-/** The word for a state; undefined: it is UNSPECIFIED. */
+/** Returns the name of a state. `undefined` if it is UNSPECIFIED. */
 export function stateName(state: JobState): string | undefined {
   return [...STATES].find(([, known]) => known === state)?.[0];
 }

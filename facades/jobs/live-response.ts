@@ -1,4 +1,4 @@
-/** A response that is written piece by piece while its client listens. Waits for slow clients instead of buffering for them. */
+/** Writes a response piece by piece with backpressure. */
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -20,12 +20,12 @@ export class LiveResponse {
     else reply.raw.once('close', leave);
   }
 
-  /** The client has gone, or the response has ended. */
+  /** Returns whether the client has disconnected or the response has ended. */
   get closed(): boolean {
     return this.#gone.signal.aborted;
   }
 
-  /** The status line has been sent: an error can only be told inside the body. */
+  /** Returns whether the status line was sent: errors can then only be reported in the body. */
   get started(): boolean {
     return this.#started;
   }
@@ -66,7 +66,7 @@ export class LiveResponse {
     return () => timer.cancel();
   }
 
-  /** Writes a piece; resolves when more may be written, or when the client has gone. */
+  /** Writes a piece. Resolves when more may be written, or when the client has disconnected. */
   async write(piece: string | Buffer): Promise<void> {
     if (this.closed || this.#reply.raw.write(piece)) return;
     await once(this.#reply.raw, 'drain', { signal: this.#gone.signal }).catch(() => undefined);

@@ -1,11 +1,11 @@
-/** Times of query strings: moments with their zone, and such as are told by how long ago they were. */
+/** Reads times in query strings: absolute, or relative to now. */
 import { CoreError } from '../../proto/wire/reason.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 const BEFORE_NOW = /^now-(\d{1,9})([smhd])$/;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time with its zone, without which it would be another one at each place; or one before now, as `now-1h`, so that a link goes on to mean that. */
+/** Returns a time: ISO 8601 with zone, or relative such as `now-1h`. */
 export function queryTime(query: unknown, name: string, nowMs: number): Date | undefined {
   const { [name]: text = '' } = query as Record<string, unknown>;
   if (text === '') return undefined;

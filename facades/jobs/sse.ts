@@ -2,7 +2,7 @@
 
 /** One event. */
 export interface SseEvent {
-  /** For Last-Event-ID. */
+  /** Event id, which clients send back as Last-Event-ID. */
   id?: string;
   /** Absent: a plain message. */
   event?: string;
@@ -10,7 +10,7 @@ export interface SseEvent {
   data: Buffer | string;
 }
 
-/** A line that clients ignore; keeps proxies from closing a silent connection. */
+/** Comment that keeps proxies from closing an idle connection. */
 export const HEARTBEAT = ': keep-alive\n\n';
 
 const LINE_FEED = 0x0a;

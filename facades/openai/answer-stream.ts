@@ -1,4 +1,4 @@
-/** Answers an OpenAI request with `"stream": true`: passes the worker's events through as they come. */
+/** Answers an OpenAI request with `"stream": true`: forwards events of the worker. */
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
@@ -21,7 +21,10 @@ const WORKER_LOST: OpenaiError = {
 };
 
 const EVENTS = 'text/event-stream; charset=utf-8';
-/** Headers wait this long for the first output; afterwards an error can only be told inside the stream. In milliseconds. */
+/**
+ * Longest wait for the first output before headers are sent, and time between keep-alive comments, in milliseconds.
+ * After the headers errors are sent in the stream.
+ */
 const SILENCE = { firstMs: 5_000, everyMs: 15_000 };
 
 /** Streams until the job is final. A job that fails soon, and before any output, gets its proper status. */
@@ -58,7 +61,7 @@ async function passThrough(job: OpenaiJob, text: StreamText): Promise<OpenaiErro
   return undefined;
 }
 
-/** Writes chunks in order and remembers what has been written. */
+/** Writes chunks in order and tracks the position. */
 class StreamText {
   readonly #job: OpenaiJob;
   readonly #live: LiveResponse;
@@ -78,7 +81,7 @@ class StreamText {
     return this.#empty;
   }
 
-  /** Writes one chunk. What a lost attempt had written cannot be taken back, so a second attempt ends the stream with an error. */
+  /** Writes one chunk. If an attempt was lost after it had written output, ends the stream with an error. */
   async add(chunk: Chunk): Promise<OpenaiError | undefined> {
     if (!this.#empty && chunk.attempt !== this.#attempt) return WORKER_LOST;
     this.#attempt = chunk.attempt;

@@ -1,4 +1,4 @@
-/** Answers an OpenAI request that wants one JSON document. */
+/** Answers an OpenAI request without streaming. */
 import type { FastifyReply } from 'fastify';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
@@ -21,7 +21,7 @@ const TOO_LARGE: OpenaiError = {
 /** Waits for the job and sends its output, or its error with the code the worker gave. */
 export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<FastifyReply> {
   const final = await job.finish();
-  // Nobody is there to read an answer.
+  // The client has disconnected.
   if (final === undefined) return reply.hijack();
   if (final.state !== JobState.COMPLETED) return sendOpenaiError(reply, jobError(final.state, final.error));
   const output = await job.work(final.output?.length ?? 0, unwrapOutput(final.output)) ?? await streamedOutput(job, final);
@@ -35,7 +35,10 @@ export function sendOpenaiError(reply: FastifyReply, { status, error }: OpenaiEr
   return sendJson(reply.code(status).header('x-should-retry', 'false'), JSON.stringify({ error }));
 }
 
-/** Output of a generator handler that does not aggregate: it stands in the log of chunks. Undefined: it is too large. */
+/**
+ * Returns the output of a generator handler without aggregation, from the log of chunks. `undefined` if it is too
+ * large.
+ */
 async function streamedOutput(job: OpenaiJob, final: Job): Promise<Buffer | undefined> {
   const chunks = await job.chunks();
   if (chunks === undefined) return undefined;

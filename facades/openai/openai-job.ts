@@ -1,4 +1,4 @@
-/** The job behind an OpenAI request, from submission to its end. Cancelled when its client goes away, unless the operator says no. */
+/** Runs the job of an OpenAI request. Cancels it when the client disconnects, unless the operator has disabled that. */
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
@@ -15,18 +15,18 @@ import type { LiveResponse } from '../jobs/live-response.ts';
 import { whileAllowed } from '../jobs/job-parts.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
 
-/** Where the job goes and who sends it. */
+/** Options of the job. */
 export interface OpenaiJobOptions {
-  /** Of the HTTP request. */
+  /** Id of the HTTP request. */
   requestId: string;
   apiKey: string;
   accountId: string;
   endpointId: string;
   input: Buffer;
-  /** Of the request, if its trace is recorded. */
+  /** Trace context of the request. `undefined` if it is not recorded. */
   traceparent: string | undefined;
   live: LiveResponse;
-  /** Finds room for an answer that will wait for the client (plugins/answer-budget.ts). */
+  /** Reads a response with budget (plugins/answer-budget.ts). */
   hold<Answer>(reading: Reading<Answer>): Promise<HeldAnswer<Answer>>;
   /** The input is held no more. */
   onStored(): void;
@@ -35,7 +35,7 @@ export interface OpenaiJobOptions {
 }
 
 const CHUNKS_PER_READ = 1_000;
-/** Instead of a page whose client went away before there was room for it. */
+/** Result for a client that disconnected while it waited for budget. */
 const GONE = { answer: undefined, release: (): void => undefined };
 
 /** Every method throws CoreError. */
@@ -52,12 +52,12 @@ export class OpenaiJob {
     this.#input = input;
   }
 
-  /** Works on so many bytes of its output in its account's turn. */
+  /** Runs work on `bytes` of output, fairly by account. */
   async work<Result>(bytes: number, work: Work<Result>): Promise<Result> {
     return await this.#parts.bodies.run(this.#options.accountId, bytes, work);
   }
 
-  /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. Its output has found room. */
+  /** Submits the job and waits for its end. Returns `undefined` if the client disconnects first. */
   async finish(): Promise<Job | undefined> {
     const bytesOf = (job: Job | undefined): number => (job ? jobBytes(job) : 0);
     return (await this.#options.hold({ read: () => this.#finish(), reread: () => this.#get(), bytesOf })).answer;
@@ -75,7 +75,7 @@ export class OpenaiJob {
     return isFinal(job.state) ? job : this.leave();
   }
 
-  /** Stores the job and hands over its chunks page by page until it is final or the client has gone. */
+  /** Submits the job and yields its chunks page by page. */
   async *pages(): AsyncGenerator<ReadChunksResponse> {
     const { jobs } = this.#parts;
     const { apiKey, live, hold, onStored, onJob } = this.#options;
@@ -99,7 +99,7 @@ export class OpenaiJob {
     await this.leave();
   }
 
-  /** All output of a final job whose worker streams although nobody asked it to. Undefined: too much for one answer. */
+  /** Returns all chunks of a final job that streamed without being asked to. `undefined` if they are too large. */
   async chunks(): Promise<Chunk[] | undefined> {
     const chunks: Chunk[] = [];
     let bytes = 0;
@@ -115,7 +115,7 @@ export class OpenaiJob {
     }
   }
 
-  /** The job as it stands, its output with room. */
+  /** Reads the job, with budget for its output. */
   async get(): Promise<Job> {
     return (await this.#options.hold({ read: () => this.#get(), bytesOf: jobBytes })).answer;
   }
@@ -125,7 +125,7 @@ export class OpenaiJob {
     return this.#parts.jobs.get(apiKey, { endpointId, jobId: this.#id, omitOutput: false, ttlMs: 0 });
   }
 
-  /** Cancels the job because nobody reads on. Does nothing where the operator wants such jobs to finish. */
+  /** Cancels the job after the client has disconnected, unless the operator has disabled that. */
   async leave(): Promise<undefined> {
     const { jobs, config, logger } = this.#parts;
     const { apiKey, endpointId, requestId } = this.#options;

@@ -16,14 +16,14 @@ const ROUTE_FORM = /^\/[A-Za-z0-9_\-./:@]{1,255}$/;
 const CLOSE = Buffer.from('}');
 const TRUE = Buffer.from('true');
 
-/** Refuses a form, which OpenAI's libraries send for files: a job's input is JSON. Throws CoreError. */
+/** Rejects forms, which OpenAI libraries send for files: the input of a job is JSON. Throws CoreError. */
 export function refuseForm(contentType: string | undefined): void {
   if (!contentType?.toLowerCase().startsWith('multipart/form-data')) return;
   throw new CoreError('INVALID_REQUEST', 'Forms (multipart/form-data) are not taken here: send a JSON object, with the file as base64 text in a member '
     + 'that the worker reads. A load-balancing endpoint takes the form as it is.');
 }
 
-/** Reads a request. `path` is what follows /openai; `body` is undefined for GET. Throws CoreError. */
+/** Reads a request. `path` is the part after /openai; `body` is `undefined` for GET. Throws CoreError. */
 export function* readOpenaiRequest(path: string, body: Buffer | undefined): Work<OpenaiRequest> {
   const route = `/${path.replace(/^\/+/, '')}`;
   if (!ROUTE_FORM.test(route)) throw new CoreError('NOT_FOUND', 'There is no such OpenAI route.');

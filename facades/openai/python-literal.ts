@@ -3,7 +3,7 @@
  * pass over a text of bounded length and depth; whatever is not a plain literal is refused.
  */
 
-/** Characters beyond which a text is not looked at: a job's error text has at most 64 Ki. */
+/** Longest text that is parsed. Error texts of jobs have at most 64 Ki. */
 const LENGTH_MAX = 128 * 1024;
 const DEPTH_MAX = 16;
 
@@ -16,14 +16,17 @@ const CODE_POINT_MAX = 0x10ffff;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?/y;
 const NAME = /-?[A-Za-z]{1,8}/y;
 const BLANKS = /[ \t\r\n]*/y;
-/** What an enum's member looks like, before its value: `<HTTPStatus.NOT_FOUND: 404>`. */
+/** Start of an enum member, before its value: `<HTTPStatus.NOT_FOUND: 404>`. */
 const ENUM_HEAD = /<\w{1,64}\.\w{1,64}: /y;
 const PLAIN_TEXT = { '\'': /[^'\\]*/y, '"': /[^"\\]*/y };
 
 /** The text is no literal. */
 class NotLiteral extends Error {}
 
-/** The value of a dict, list, tuple, string, number, True, False or None; tuples become lists. Undefined: it is something else. */
+/**
+ * Parses a dict, list, tuple, string, number, True, False or None. Tuples become lists. Returns `undefined` for
+ * anything else.
+ */
 export function parsePythonLiteral(text: string): unknown {
   if (text.length > LENGTH_MAX) return undefined;
   const reader = new LiteralReader(text);

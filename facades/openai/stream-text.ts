@@ -1,4 +1,4 @@
-/** Turns streamed chunks into the text of an OpenAI event stream (docs/reference/api.md#openai). */
+/** Converts streamed chunks to the text of an OpenAI event stream (docs/reference/api.md#openai). */
 import { kindAt, skipSpace } from '../../core/runtime/json-bytes.ts';
 import { itemEnds } from '../../core/runtime/json-items.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
@@ -11,13 +11,13 @@ export const DONE = 'data: [DONE]\n\n';
 
 const DONE_LINE = /^data: ?\[DONE\]/m;
 
-/** What one chunk amounts to. */
+/** Result of one chunk. */
 export interface StreamPiece {
-  /** To write, in order. May be empty. */
+  /** Text to write. May be empty. */
   text: string;
-  /** It held the last event. */
+  /** True for the last event. */
   done: boolean;
-  /** It held an error instead of output. */
+  /** Error instead of output. `undefined` if there is none. */
   error: OpenaiError | undefined;
 }
 
@@ -45,7 +45,7 @@ export function* streamPiece(chunk: Buffer): Work<StreamPiece> {
   return { text: texts.join(''), done, error };
 }
 
-/** An error as the event that OpenAI clients raise. */
+/** Returns an error as an event that OpenAI clients raise. */
 export function errorEvent({ error }: OpenaiError): string {
   return frameEvent({ data: JSON.stringify({ error }) });
 }

@@ -12,7 +12,7 @@ import { openaiErrorType } from '../plugins/error-handler.ts';
 import { isPlainObject } from '../plugins/json-body.ts';
 import { parsePythonLiteral } from './python-literal.ts';
 
-/** An answer of status 4xx or 5xx. */
+/** An error response with a 4xx or 5xx status. */
 export interface OpenaiError {
   /** HTTP status. */
   status: number;
@@ -20,7 +20,7 @@ export interface OpenaiError {
   error: { message: string; type: string; param: unknown; code: unknown };
 }
 
-/** Nesting in which an error object is looked for: job error text, SDK wrapper, OpenAI envelope. */
+/** Depth to which an error object is searched: job error text, SDK wrapper, OpenAI envelope. */
 const DEPTH_MAX = 4;
 
 /** Characters beyond which a text is taken as it is: no error needs more, and reading it would cost other requests their time. */
@@ -35,10 +35,10 @@ const CODE_HEAD = /^Error code: \d{3} - /;
 const MEMBERS = [
   'object', 'choices', 'error', 'error_message', 'message', 'detail', 'code', 'status', 'status_code', 'type', 'param',
 ];
-/** A longer one is not looked into. */
+/** Longer values are not searched. */
 const MEMBER_BYTES_MAX = 16 * 1024;
 const LONG_TEXT = 'The worker reported an error that is too long to be shown here.';
-/** An error text with more values is not made into objects. */
+/** Error texts with more values are not parsed. */
 const TEXT_VALUES_MAX = 1_000;
 
 /** What `outputError` needs of an output, however large that is; undefined when it is no object. */
@@ -63,7 +63,7 @@ export function jobError(state: JobState, errorText: string | undefined): Openai
   return findError(parsed(text)) ?? plain(500, messageOf(text), 'job_failed');
 }
 
-/** The error inside an output or chunk that looks like a success, or undefined. */
+/** Returns the error inside an output or chunk that looks like a success. `undefined` if there is none. */
 export function outputError(value: unknown): OpenaiError | undefined {
   if (!isPlainObject(value)) return undefined;
   const named = value['error'] !== undefined && value['error'] !== null && value['choices'] === undefined;
@@ -80,7 +80,7 @@ function plain(status: number, message: string, code: ErrorCode): OpenaiError {
   return { status, error: { message, type: openaiErrorType(status), param: null, code } };
 }
 
-/** Looks for an object with a message and an HTTP code, through the members in which SDKs wrap one. */
+/** Searches for an object with a message and an HTTP code, through the wrappers of SDKs. */
 function findError(value: unknown, depth = 0): OpenaiError | undefined {
   if (!isPlainObject(value) || depth > DEPTH_MAX) return undefined;
   const inner = ['error', 'error_message', 'message', 'detail']

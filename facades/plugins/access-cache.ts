@@ -1,6 +1,6 @@
 /**
- * Core's decisions on keys, kept for a moment so that a bad key is refused before its body is read and a good one costs no call. Only
- * core decides; an answer is never older than core allows, and never older than 5 s.
+ * Caches core's decisions on keys, so that a bad key is rejected before its body is read and a good one costs no
+ * call. Only core decides. A decision is never older than core allows, and never older than 5 s.
  */
 import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import { delay } from '../../core/runtime/clock.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
-/** What a request wants, and with which key. */
+/** An access check: what a request wants, and with which key. */
 export type AccessQuestion = CheckAccessRequest & { apiKey: string };
 
 /** Asks core. Throws CoreError. */
@@ -27,15 +27,18 @@ const GOOD_MS_MAX = 5_000;
 /** Use of a negative decision: short, so that a new key or endpoint works at once. */
 const BAD_MS = 1_000;
 /**
- * Of load-balancing endpoints, whose workers a revoked key reaches for 2 s at most, in milliseconds: a decision of this age is asked for again while it
- * serves on, and one of the second age serves no more.
+ * Ages of a decision for load-balancing endpoints, in milliseconds: it is refreshed after the first and no longer
+ * used after the second. A revoked key reaches workers for at most 2 s.
  */
 const LIVE_FRESH_MS = 750;
 export const LIVE_USED_MS = 1_500;
-/** How long a good decision stands while core is away, and how long its answer is waited for before it counts as away, in milliseconds. */
+/**
+ * How long a good decision is used while core is unreachable, and how long core may take to answer before it counts
+ * as unreachable, in milliseconds.
+ */
 const LIVE_MS_MAX = 600_000;
 export const AWAY_AFTER_MS = 500;
-/** Decisions kept; beyond it the one unused for longest goes. */
+/** Most cached decisions. The least recently used one is dropped. */
 const ENTRIES_MAX = 10_000;
 /** Questions to core at a time: a flood of random keys must not become a flood of calls. */
 const CHECKS_MAX = 1_000;
@@ -45,7 +48,7 @@ export class AccessCache {
   readonly #clock: Clock;
   readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
   readonly #questions = new Map<string, Promise<Decision>>();
-  /** Core does not answer: nobody waits for it whose last decision was good. */
+  /** Core does not answer: requests with a cached good decision do not wait for it. */
   #away = false;
 
   constructor(check: CheckAccess, clock: Clock) {
@@ -62,8 +65,8 @@ export class AccessCache {
   }
 
   /**
-   * As `look`, for what must go on while core is away: then a good decision of the last 10 minutes stands. Whoever it does not know yet is
-   * UNAVAILABLE. While core is there no decision is older than 1.5 s.
+   * Like `check`, but works while core is unreachable: then a good decision of the last 10 minutes is used, and
+   * unknown keys get UNAVAILABLE. While core is reachable no decision is older than 1.5 s.
    */
   async checkLive(asking: AccessQuestion): Promise<Decision> {
     const name = accessKey(asking);

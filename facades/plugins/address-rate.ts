@@ -1,4 +1,4 @@
-/** Bounds requests that no key stands behind, by the address that they come from. */
+/** Rate-limits requests without a key by client address. */
 import { boundedCache } from '../../core/runtime/bounded-cache.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';

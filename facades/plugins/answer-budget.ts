@@ -1,6 +1,6 @@
 /**
- * Bounds the bytes of answers whose clients have not read them yet, in all and of one account. An answer that finds no room is thrown away and
- * read from core once more when there is some: until then it is in the database, not here. A client that does not read is cut off.
+ * Bounds the bytes of responses that clients have not read yet, in total and per account. A response over the budget
+ * is dropped and read from core again when there is capacity. Clients that do not read are disconnected.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -17,7 +17,7 @@ export interface AnswerBudgetOptions {
   clock: Clock;
 }
 
-/** How an answer is read. */
+/** Reads a response from core. */
 export interface Reading<Answer> {
   read(): Promise<Answer>;
   /** Reads the same again. Default: as at first. */
@@ -26,20 +26,20 @@ export interface Reading<Answer> {
   bytesOf(answer: Answer): number;
 }
 
-/** An answer with room for it. */
+/** A response that is counted in the budget. */
 export interface HeldAnswer<Answer> {
   answer: Answer;
-  /** Gives the room back before the response ends. Harmless when repeated. */
+  /** Releases the budget before the response ends. Idempotent. */
   release(): void;
-  /** The next piece is being read: until `prolong` the client has nothing to take, so its time does not pass. */
+  /** Stops the idle timer while the next piece is read. */
   pause(): void;
-  /** Another piece as large follows: the client gets its time once more. */
+  /** Restarts the idle timer for another piece of the same size. */
   prolong(): void;
 }
 
-/** Answers up to this size, as most are, are not counted: the sockets' own buffers take them. */
+/** Smaller responses are not counted: socket buffers hold them. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
-/** A client that reads less than this many bytes in a millisecond (32 kB/s) is cut off as well: it must not hold its room for ever. */
+/** Slowest read rate in bytes per millisecond (32 kB/s). Slower clients are disconnected. */
 const READ_BYTES_PER_MS_MIN = 32;
 
 const nothing = (): void => undefined;
@@ -51,7 +51,10 @@ export class AnswerBudget {
     this.#options = options;
   }
 
-  /** What `reading` answers, with room for it until the response has ended. Waits for room as long as the client does. */
+  /**
+   * Reads a response and counts it in the budget until it is sent. Waits for the budget as long as the client is
+   * connected.
+   */
   async hold<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<HeldAnswer<Answer>> {
     const found = await this.#read(request, reply, reading);
     if ('answer' in found) return found;
@@ -72,7 +75,10 @@ export class AnswerBudget {
     return { answer, release: hold.release, pause: hold.pause, prolong: hold.prolong };
   }
 
-  /** Lets every large answer to a caller's GET find room at once, or refuses it with RATE_LIMITED. For answers that are not read from one place. */
+  /**
+   * Counts large responses to GET requests in the budget, or rejects them with RATE_LIMITED. For routes that do not
+   * use `hold`.
+   */
   rejectOverBudget(app: FastifyInstance): void {
     app.addHook('onSend', async (request, reply, payload) => {
       const caller = request.caller as Caller | undefined;
@@ -85,7 +91,7 @@ export class AnswerBudget {
   }
 }
 
-/** Room for one answer, or the wait for it. */
+/** Budget of one response, or the wait for it. */
 class Hold {
   /** Rejects when the client goes away first. */
   readonly granted: Promise<void>;
@@ -134,7 +140,7 @@ class Hold {
     this.#reply.raw.setTimeout(0);
   };
 
-  /** From now on the answer waits for nothing but its client, who must read it. */
+  /** Starts the idle timer: from now on the response waits for its client only. */
   watch(): void {
     if (this.#reply.raw.closed) return;
     // The next request on the connection may be a long wait, so the idle time ends with this answer: before Node's own listener, which gives an

@@ -1,4 +1,4 @@
-/** Lets a request through only with a good key, before its body is read; then counts it against its limits. */
+/** Authenticates and rate-limits requests before their body is read. */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
@@ -12,17 +12,16 @@ import { TooManyRequests } from './public-error.ts';
 import { RATE_RULES } from './rate-limit-rules.ts';
 import type { RateLeft, RateLimit } from './rate-limit.ts';
 
-/** What the hooks need. */
 export interface GateParts {
   access: AccessCache;
-  /** Undefined: limits are off. */
+  /** `undefined` if rate limits are off. */
   rateLimit: RateLimit | undefined;
 }
 
-/** What a queue operation asks of the gate. */
+/** Access rule of a queue operation. */
 export interface GateRule {
   operation: LimitedOperation;
-  /** It changes something: a read-only key does not do. */
+  /** The operation writes: a read-only key is rejected. */
   write: boolean | ((request: FastifyRequest) => boolean);
   /** Largest body in bytes. */
   bodyBytesMax: number;
@@ -31,7 +30,7 @@ export interface GateRule {
 /** Ids of endpoints and jobs: nothing else ever reaches core. docs/reference/api.md#identifiers. */
 const ID_FORM = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** It can be the id of an endpoint or a job. */
+/** Returns whether a text can be the id of an endpoint or a job. */
 export function isId(text: string): boolean {
   return ID_FORM.test(text);
 }
@@ -53,7 +52,10 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
   };
 }
 
-/** The gate of a REST operation: 401, 429. What the key may do with what the path names is core's to say. */
+/**
+ * Returns the access hook of a REST operation: 401, 429. Core checks what the key may do with the resource in the
+ * path.
+ */
 export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request, reply) => {
     request.bodyBytesMax = bodyBytesMax;
@@ -63,8 +65,8 @@ export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsync
 }
 
 /**
- * The gate of an operation of REST v2: 401, 403 for a key that exists and may not, 429. Each answer to a good key says what is left of its rate. What the
- * key may do with what the path names is core's to say.
+ * Returns the access hook of a REST v2 operation: 401, 403 for a valid key without the right, 429. Responses to valid
+ * keys carry rate limit headers. Core checks what the key may do with the resource in the path.
  */
 export function restV2Gate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request, reply) => {
@@ -82,12 +84,12 @@ export function restV2Gate(parts: GateParts, bodyBytesMax: number): onRequestAsy
   };
 }
 
-/** The refusal of a key that exists and lacks a right. */
+/** Returns the 403 of a valid key that lacks a right. */
 export function forbidden(): HttpRejection {
   return new HttpRejection('This API key may not do this: it reads only, is for some endpoints, or is for jobs alone.', { status: 403, code: 'forbidden' });
 }
 
-/** A key that is known to some part of the API exists. */
+/** Returns whether the key is valid for jobs, and so exists. */
 async function mayUseJobs(access: AccessCache, apiKey: string): Promise<boolean> {
   const decision = await access.check({ apiKey, endpointId: '', write: false, api: Api.JOBS });
   return !(decision instanceof CoreError) && decision.accountId !== '';
@@ -107,8 +109,8 @@ const KEYLESS_BYTES_MAX = 16_384;
 export type KeylessRate = (request: FastifyRequest) => void;
 
 /**
- * The gate of the GraphQL operation: 401, 429. Whether a document changes something is known only once it was read; core checks that. Without a key it
- * passes as nobody's: whether the document needs one is known only then, too.
+ * Returns the access hook of GraphQL: 401, 429. Requests without a key pass as anonymous, because only the parsed
+ * document shows whether it needs one. Core checks writes.
  */
 export function graphqlGate(parts: GateParts, keyless: KeylessRate, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request, reply) => {
@@ -133,19 +135,20 @@ async function admitManagement(parts: GateParts, request: FastifyRequest, reply:
   return parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning, requestQuota, bodyBytes: bodyBytesOf(request) }, reply);
 }
 
-/** Infinity: it says none. */
+/** Returns the announced size of the body in bytes. Infinity if none is announced. */
 function bodyBytesOf({ headers }: FastifyRequest): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }
 
 type Question = Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined };
 
-/** Whoever sends bad keys again and again hears so late, as those do who send too much. */
+/** Authenticates a request. Rejections of an address that keeps sending bad keys are delayed. */
 async function admit({ access, rateLimit }: GateParts, request: FastifyRequest, reply: FastifyReply, question: Question): Promise<void> {
   try {
     await resolveCaller(access, request, question);
   } catch (error) {
-    if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') await rateLimit?.delayRejection(`bad keys ${request.raw.socket.remoteAddress ?? ''}`, reply);
+    const isUnauthorized = error instanceof CoreError && error.reason === 'UNAUTHORIZED';
+    if (isUnauthorized) await rateLimit?.delayRejection(`bad keys ${request.raw.socket.remoteAddress ?? ''}`, reply);
     throw error;
   }
 }
@@ -164,7 +167,7 @@ async function resolveCaller(access: AccessCache, request: FastifyRequest, quest
   };
 }
 
-/** The refusal of a request that has no key. */
+/** Returns the 401 of a request without a key. */
 export function keyMissing(): CoreError {
   return new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
 }

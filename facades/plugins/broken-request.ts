@@ -1,18 +1,21 @@
-/** Answers bytes that are no HTTP request, one that never ended, and headers or a URI beyond all measure: Node hands those over as a socket. */
+/**
+ * Answers connections that Node hands over as sockets: bytes that are no HTTP request, incomplete requests, oversized
+ * headers.
+ */
 import type { Socket } from 'node:net';
 import { HEADERS_TOO_LARGE } from '../../proto/wire/limits.ts';
 import { publicError } from './public-error.ts';
 import { HttpRejection } from './http-rejection.ts';
 import { shapeOf } from './unknown-route.ts';
 
-/** A request line, as far as it decides the surface. */
+/** Start of a request line, as far as it decides the surface. */
 const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
 const PHRASES: Record<number, string> = { 400: 'Bad Request', 404: 'Not Found', 431: 'Request Header Fields Too Large' };
 
 /** Node's code for headers or a request that did not arrive in time. */
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-/** What Node tells. */
+/** Error of Node for a broken request. */
 export interface BrokenRequest extends Error {
   code?: string;
   /** The bytes that could not be read, as a Buffer. */
@@ -22,7 +25,7 @@ export interface BrokenRequest extends Error {
 /** Node's `clientError`. */
 export function rejectBrokenRequest(error: BrokenRequest, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
-  // Opened ahead and not used yet: a word about no request would be taken for the answer to the first one.
+  // An unused connection: the client would take a response for the answer to its first request.
   if (error.code === LATE && socket.bytesRead === 0) return void socket.destroy();
   const refusal = rejectionOf(error.code);
   const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';

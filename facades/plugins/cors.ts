@@ -1,7 +1,7 @@
 /**
- * Pages of other origins in a browser. It asks before it sends a key along (a preflight, https://fetch.spec.whatwg.org/#http-cors-protocol), without the
- * key, and shows an answer to the page only when that says so. The queue API says so to the origins that the operator has named; a load-balancing
- * endpoint's preflights are answered here, the same for every endpoint, and the worker's own headers decide who may read its answers.
+ * Handles CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). The queue API allows the origins that the
+ * operator has configured. Preflights of load-balancing endpoints are answered here, the same for every endpoint; the
+ * headers of the worker decide who may read its responses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -13,20 +13,20 @@ const PREFLIGHTS_MAX = 2_000;
 const REMEMBERED_SECONDS = 600;
 /** Headers of answers that pages may read besides those that they always may. */
 const EXPOSED = 'Retry-After, X-Request-Id, X-Job-Status';
-/** A method, and names of headers: what a browser sends, and nothing that could be more than one header. */
+/** Valid values of the request headers of a preflight. */
 const METHOD = /^[A-Za-z-]{1,32}$/;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]{0,4000}$/;
 const QUEUE_PATH = /^\/+v2\/+[^/?#]/;
 
-/** Whose pages may use the queue API: exact origins, or `*`: everybody's. */
+/** Origins that may use the queue API: exact origins, or `*` for all. */
 export type CorsOrigins = readonly string[];
 
-/** Whether a request is a browser's question before another one: it has no key and no body, and changes nothing. */
+/** Returns whether a request is a CORS preflight. */
 export function isPreflight({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined && headers.authorization === undefined;
 }
 
-/** Answers preflights, the same whatever they are about: nobody is asked and nothing starts. */
+/** Answers CORS preflights without asking core or a worker. */
 export class Preflights {
   // The library forgets an address by itself when its window is over.
   readonly #window = new RateLimiterMemory({ points: PREFLIGHTS_MAX, duration: REQUEST_WINDOW_SECONDS });
@@ -46,14 +46,13 @@ export class Preflights {
   }
 }
 
-/** What it needs. */
 export interface CorsParts {
   preflights: Preflights;
   /** Knows the client's address. */
   peers: { clientOf(request: IncomingMessage): string };
 }
 
-/** Adds the setting of the queue API to an app, behind what takes requests of workers. */
+/** Adds CORS of the queue API to an app, after the hooks of load balancing. */
 export function addQueueCors(app: FastifyInstance, origins: CorsOrigins, { preflights, peers }: CorsParts): void {
   if (origins.length === 0) return;
   const isAny = origins.includes('*');
@@ -61,7 +60,7 @@ export function addQueueCors(app: FastifyInstance, origins: CorsOrigins, { prefl
     const { raw } = request;
     const { origin } = raw.headers;
     if (!QUEUE_PATH.test(raw.url ?? '')) return done();
-    // A cache between must not tell one origin what was said to another.
+    // A cache must not serve the response for one origin to another.
     if (!isAny) reply.raw.setHeader('vary', 'Origin');
     if (origin === undefined || !(isAny || origins.includes(origin))) return done();
     const allowed = isAny ? '*' : origin;
@@ -75,7 +74,7 @@ export function addQueueCors(app: FastifyInstance, origins: CorsOrigins, { prefl
   });
 }
 
-/** Lets every page read a refusal of ours: it holds nothing of the worker. */
+/** Lets all pages read an error of ours: it contains nothing of the worker. */
 export function allowAnyOrigin({ headers }: IncomingMessage, reply: ServerResponse): void {
   if (headers.origin === undefined) return;
   reply.setHeader('access-control-allow-origin', '*');

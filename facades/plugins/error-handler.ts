@@ -1,4 +1,4 @@
-/** Turns thrown errors into answers. Each surface brings its own body shape. */
+/** Turns thrown errors into responses. Each surface has its own body shape. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { STATUS_CODES } from '../../core/runtime/node-http.ts';
@@ -32,7 +32,7 @@ export const problemShape: ErrorShape = ({ text, status, code, faults }) => ({
   title: STATUS_CODES[status] ?? 'Error', status, detail: withPublicNames(text, REST_V2_NAMES), ...(faults && { errors: faults }), code,
 });
 
-/** The `type` word that OpenAI's own service uses for a status. */
+/** Returns OpenAI's error `type` for a status. */
 export function openaiErrorType(status: number): string {
   if (status === 401) return 'authentication_error';
   if (status === 404) return 'not_found_error';
@@ -40,7 +40,9 @@ export function openaiErrorType(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-/** Answers every error of an app or of a part of it in the given shape. `translate`: what the surface makes of one of core's. */
+/**
+ * Answers all errors of an app or scope in the given shape. `translate` maps an error of core to one of the surface.
+ */
 export function handleErrors(
   app: FastifyInstance, shape: ErrorShape, logger: Logger, translate: (error: CoreError, request: FastifyRequest) => CoreError = (error) => error,
 ): void {

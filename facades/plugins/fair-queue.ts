@@ -1,25 +1,26 @@
 /**
- * Shares a facade, and the core behind it, between accounts while several use it: then few requests of one account are under way at a time, the others of
- * it wait unread, and waiting ones are served round-robin by account. An account that is alone is not bounded here.
+ * Shares a facade, and core behind it, fairly between accounts. While several accounts use it, few requests of one
+ * account run at a time, the others wait unread, and accounts are served round-robin. A single account is not
+ * limited.
  */
 import type { FastifyReply } from 'fastify';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
-/** An account that asked for something this long ago still counts as one that uses the facade, in milliseconds. */
+/** How long an account counts as active after a request, in milliseconds. */
 const USED_MS = 2_000;
-/** Weight of what is under way, of one account and in all. */
+/** Most weight of running requests, of one account and in total. */
 export const REQUEST_WEIGHT_MAX = 8;
 const ALL_WEIGHT_MAX = 64;
 /**
- * Longest turn, in milliseconds: who sends or reads slowly must not keep the account's other requests waiting. Shorter for a request that waits for something
- * else than the facade, a job or the rest of its body for instance.
+ * How long a request holds its permit, in milliseconds: a slow client must not block other requests of its account.
+ * Shorter for requests that mostly wait, for a job or for their body.
  */
 const PERMIT_MS = 2_000;
 const WAITER_PERMIT_MS = 250;
 
-/** A request that is to have a turn. */
+/** A request to schedule. */
 export interface FairRequest {
   accountId: string;
   /** 1: as cheap as a status. At most REQUEST_WEIGHT_MAX. */
@@ -36,7 +37,7 @@ interface Use {
 export class FairQueue {
   readonly #clock: Clock;
   readonly #turns = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
-  /** Who used the facade last, and who before that was somebody else. */
+  /** The latest use, and the latest use by another account. */
   #last: Use | undefined;
   #other: Use | undefined;
 
@@ -44,14 +45,14 @@ export class FairQueue {
     this.#clock = clock;
   }
 
-  /** Requests that wait for their turn. */
+  /** Returns how many requests wait. */
   get waiting(): number {
     return this.#turns.fill.waiting ?? 0;
   }
 
   /**
-   * Begins a request, whose turn ends with its response or when it has lasted long enough. Undefined: it goes on at once, as a rule; else when the promise
-   * resolves.
+   * Schedules a request. Returns `undefined` if it may run at once, else a promise that resolves when it may. The
+   * permit ends with the response or after a time limit.
    */
   enter({ accountId, weight, waits }: FairRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
     if (!this.#isShared(accountId)) return undefined;
@@ -77,7 +78,7 @@ export class FairQueue {
     });
   }
 
-  /** Whether somebody else uses the facade as well. */
+  /** Returns whether another account uses the facade too. */
   #isShared(accountId: string): boolean {
     const now = this.#clock.monotonicMs();
     if (this.#last && this.#last.accountId !== accountId) this.#other = this.#last;

@@ -1,14 +1,14 @@
-/** Refusals of HTTP itself, before any operation: their statuses stand beside those of the contract's reasons. */
+/** Errors of HTTP itself, with statuses that the reasons of the contract do not have. */
 import type { ErrorCode } from '../../proto/wire/error-help.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
-/** What a refusal says. */
+/** Options of an HTTP error. */
 export interface HttpRejectionOptions {
   /** HTTP status, 4xx. */
   status: number;
   /** Lower-case word for programs. */
   code: ErrorCode;
-  /** What the client should do instead, as HTTP says it: `allow`, `accept-encoding`, `connection`. */
+  /** Headers that tell the client what to do: `allow`, `accept-encoding`, `connection`. */
   headers?: Readonly<Record<string, string>>;
   /** Each fault of the request by itself, where there may be several. */
   faults?: readonly string[];

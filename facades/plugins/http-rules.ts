@@ -1,4 +1,7 @@
-/** What HTTP asks of every request and Node would answer without a body, or not at all: one Host, no expectation but 100-continue, no tunnel. */
+/**
+ * Enforces rules of HTTP that Node leaves unanswered or answers without a body: one Host, only `Expect:
+ * 100-continue`, no CONNECT.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,7 +9,7 @@ import { HEADERS_TOO_LARGE, HTTP_HEADERS_MAX } from '../../proto/wire/limits.ts'
 import { rejectConnect } from './broken-request.ts';
 import { HttpRejection } from './http-rejection.ts';
 
-/** An address that is left as it came, because it did not fit the Host header (origin-form.ts). */
+/** An absolute address that did not match the Host header (origin-form.ts). */
 const ABSOLUTE = /^[^/*]/;
 
 /** Nothing after such a request can be trusted. */
@@ -43,7 +46,7 @@ function badHost(text: string): HttpRejection {
   return new HttpRejection(text, { status: 400, code: 'invalid_request', headers: CLOSE });
 }
 
-/** Node's own list keeps the first only. Names and values take turns. */
+/** Counts Host headers: Node keeps only the first. Names and values alternate. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') count += 1;

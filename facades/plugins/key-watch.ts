@@ -18,7 +18,7 @@ if (RECHECK_MS + LIVE_USED_MS + AWAY_AFTER_MS >= REVOKED_MS) throw new Error('ke
 /** Ends a watch. May be called more than once. */
 export type Unwatch = () => void;
 
-/** Watches one key: calls `onRefused` once, when the key does not do any more. */
+/** Watches one key: calls `onRefused` once, when the key is no longer valid. */
 export type WatchKey = (onRefused: () => void) => Unwatch;
 
 interface Watched {
@@ -36,13 +36,16 @@ export class KeyWatch {
     this.#clock = clock;
   }
 
-  /** Watches a key that was let in. While core is away it counts as good, as it does for new requests. */
+  /** Watches a key that was accepted. While core is unreachable it counts as valid. */
   access(question: AccessQuestion): WatchKey {
     const isGood = async (): Promise<boolean> => !isUnauthorized(await this.#access.checkLive(question));
     return (onRefused) => this.watch(accessKey(question), isGood, onRefused);
   }
 
-  /** Watches what `isGood` says; watches of the same name share its answers. A rejection that is no refusal of a key changes nothing. */
+  /**
+   * Calls `onRefused` when `isGood` returns false. Watches of the same name share checks. A rejection that is not
+   * UNAUTHORIZED changes nothing.
+   */
   watch(name: string, isGood: () => Promise<boolean>, onRefused: () => void): Unwatch {
     const watched = this.#watched.get(name) ?? this.#begin(name, isGood);
     watched.listeners.add(onRefused);

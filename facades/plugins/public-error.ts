@@ -22,13 +22,13 @@ export class SlowBody extends CoreError {
   }
 }
 
-/** What a client gets to know. */
+/** An error as clients see it. */
 export interface PublicError {
   /** HTTP status. */
   status: number;
-  /** Lower-case word for programs. */
+  /** Machine-readable code, lower case. */
   code: ErrorCode;
-  /** For a person. */
+  /** Message. */
   text: string;
   /** Seconds for the Retry-After header. */
   retryAfterSeconds: number | undefined;
@@ -48,7 +48,7 @@ export function toCoreError(error: unknown): CoreError {
   return new CoreError(status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST', String(failed.message), { cause: error });
 }
 
-/** What a client gets to know of an error. */
+/** Converts an error for clients. */
 export function publicError(error: CoreError): PublicError {
   const status = error.httpStatus;
   const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;

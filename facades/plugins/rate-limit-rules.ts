@@ -10,7 +10,7 @@ export type LimitedOperation =
 export interface RateRule {
   /** Requests in a window of REQUEST_WINDOW_SECONDS. */
   rate: number;
-  /** Requests at a time; undefined: not limited. */
+  /** Concurrent requests. `undefined` if unlimited. */
   concurrency: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   live: { rate: 300, concurrency: 100 },
 };
 
-/** What every running worker adds. */
+/** Amounts that each running worker adds to a limit. */
 export interface PerWorker {
   /** Requests in a window. */
   rate: number;
@@ -59,7 +59,7 @@ export interface RateSample {
 /** Yes, or no with the reason and the seconds to wait. */
 export type RateDecision = { allowed: true } | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
 
-/** The higher of the base and what the running workers allow (docs/reference/api.md#rate-limits). */
+/** Returns the larger of the base limit and the limit by running workers (docs/reference/api.md#rate-limits). */
 export function effectiveLimit(base: number, workersRunning: number, perWorker: number): number {
   return Math.max(base, workersRunning * perWorker);
 }

@@ -12,41 +12,41 @@ import { decideRate, effectiveLimit, RATE_RULES } from './rate-limit-rules.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
 import { RejectionDelay } from './rejection-delay.ts';
 
-/** Whose request it is. */
+/** A request to be rate-limited. */
 export interface LimitedRequest {
   accountId: string;
   endpointId: string;
   operation: LimitedOperation;
   workersRunning: number;
-  /** Most requests of the account to the job API in a window; undefined: no limit. */
+  /** Most requests of the account to the job API in a window. `undefined` if unlimited. */
   requestQuota?: number | undefined;
-  /** Of its body, as announced; default none. */
+  /** Announced size of the body in bytes. Default 0. */
   bodyBytes?: number;
-  /** The key that it came with. Undefined: what is asked for is no endpoint's, and its refusal explains none. */
+  /** Key of the request. `undefined` if it is not for an endpoint; then the rejection is not reported. */
   apiKey?: string | undefined;
 }
 
-/** A request was refused: because of what limit. */
+/** Called for a rejected request with the limit that it exceeded. */
 export type OnRejected = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
 
-/** What is left of a rate once a request was counted. */
+/** Remaining rate after a request was counted. */
 export interface RateLeft {
   /** Requests in a window. */
   limit: number;
-  /** Of these, how many are left. */
+  /** Requests left in the window. */
   left: number;
   /** Seconds until the window ends, rounded up. */
   resetSeconds: number;
 }
 
-/** Whose request to an endpoint was refused. */
+/** A rejected request to an endpoint. */
 export type RejectedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
 
-/** Who hears of refusals. */
+/** Listeners for rejections. */
 export interface RejectionListeners {
-  /** Counts them. Default: nobody does. */
+  /** Counts rejections. Default: none. */
   onRejected?: OnRejected;
-  /** Tells core of those at endpoints. Default: nobody does. */
+  /** Reports rejections at endpoints to core. Default: none. */
   reporter?: { add(request: RejectedRequest, refused: Omit<RefusedRequests, 'count'>): void };
 }
 
@@ -69,8 +69,9 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request until its answer has gone or its client has, and waits for its turn; throws TooManyRequests, late when the account has been refused
-   * often. A refused request counts for the rate. Without `reply` somebody else sees its end and bounds how many there are at a time.
+   * Counts a request until its response is sent, and waits for its permit. Throws TooManyRequests, delayed if the
+   * account was rejected often. Rejected requests count for the rate. Without `reply` the caller bounds concurrency
+   * itself.
    */
   async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<RateLeft> {
     let left: RateLeft;
@@ -88,7 +89,10 @@ export class RateLimit {
     return left;
   }
 
-  /** Waits before `who`, an account or an address, is refused, where that has been often; with too many of them waiting, the answer ends the connection. */
+  /**
+   * Delays the rejection of `who`, an account or an address, after many rejections. If too many are delayed, the
+   * response closes the connection.
+   */
   async delayRejection(who: string, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
     if (!await this.#delay.wait(who, reply)) reply.raw.shouldKeepAlive = false;
   }
@@ -147,7 +151,7 @@ export class RateLimit {
   }
 }
 
-/** How much of a facade and of core one request takes, about; those of load balancing are their workers' work. */
+/** Relative cost of a request for a facade and core. Load-balancing requests cost their workers. */
 const WEIGHTS: Partial<Record<LimitedOperation, { weight: number; waits: boolean }>> = {
   run: { weight: 1, waits: false }, runsync: { weight: 1, waits: true }, openai: { weight: 1, waits: true }, status: { weight: 1, waits: true },
   stream: { weight: 2, waits: true }, cancel: { weight: 1, waits: false }, retry: { weight: 1, waits: false }, 'purge-queue': { weight: 2, waits: false },
@@ -156,13 +160,13 @@ const WEIGHTS: Partial<Record<LimitedOperation, { weight: number; waits: boolean
 };
 /** Bytes of a body that weigh as much as a small request. */
 const BODY_WEIGHT_BYTES = 512 * 1024;
-/** Bytes of a body that come with its headers as a rule; what is larger is waited for. */
+/** Larger bodies usually arrive after their headers and must be waited for. */
 const BODY_AT_ONCE_BYTES = 64 * 1024;
 
-/** What is bounded in other ways: see RATE_RULES. */
+/** Operations with limits of another kind (RATE_RULES). */
 const NOT_JOB_API: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);
 
-/** What is no endpoint's has none. */
+/** Operations on the wire. UNSPECIFIED for those that are not for an endpoint. */
 const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
   runsync: RequestOperation.RUNSYNC, run: RequestOperation.RUN, status: RequestOperation.STATUS, stream: RequestOperation.STREAM,
   cancel: RequestOperation.CANCEL, retry: RequestOperation.RETRY, 'purge-queue': RequestOperation.PURGE_QUEUE, openai: RequestOperation.OPENAI,

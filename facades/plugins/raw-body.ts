@@ -14,10 +14,10 @@ import type { Caller } from './request-state.ts';
 import { isPacked, unpack } from './unpack.ts';
 import type { Unpacked } from './unpack.ts';
 
-/** A body, or what is wrong with it. */
+/** A body, or the error of reading it. */
 export type RawBody = Buffer | CoreError;
 
-/** How long a body may take. */
+/** Time limits of reading a body. */
 export interface BodyTimeouts {
   /** Longest pause between two pieces, in milliseconds. */
   idleMs: number;
@@ -25,13 +25,12 @@ export interface BodyTimeouts {
   totalMs: number;
 }
 
-/** A refused body is read on and thrown away, so that the client gets to read the answer; but no further than this many bytes. */
+/** Most bytes of a rejected body that are read and discarded, so that the client can read the response. */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 /** Bodies up to this size, as most are, are not counted: each takes no more than its request does anyway, and counting costs time. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** What reading bodies needs. */
 export interface BodyParts {
   timeouts: BodyTimeouts;
   budget: MemoryBudget;
@@ -65,14 +64,14 @@ export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
   });
 }
 
-/** The bytes of a body; throws what was wrong with it. */
+/** Returns the bytes of a body. Throws the error of reading it. */
 export function bodyBytes(body: unknown): Buffer {
   if (body === undefined || body === null) return EMPTY;
   if (body instanceof Error) throw body;
   return body as Buffer;
 }
 
-/** The body is needed no more: whoever waits for room may have its place. The caller must not keep the bytes either. */
+/** Releases the budget of the body. The caller must not keep the bytes. */
 export function dropBody(request: FastifyRequest): void {
   request.body = undefined;
   places.get(request.raw)?.release();
@@ -85,13 +84,16 @@ function response(request: { raw: IncomingMessage }): ServerResponse | undefined
   return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);
 }
 
-/** Infinity: it has a body and does not say how long that is, or will be when it is unpacked. */
+/** Returns the announced size in bytes. Infinity if it is unknown or the body is compressed. */
 function announcedBytes(request: IncomingMessage): number {
   const { headers } = request;
   return headers['transfer-encoding'] === undefined && !isPacked(request) ? Number(headers['content-length'] ?? 0) : Infinity;
 }
 
-/** A small body all of which came with its headers, as most do: it needs no timers, no listeners and no room. Undefined: it has to be read. */
+/**
+ * Returns a small body that arrived with its headers: it needs no timer, listener or budget. `undefined` if it must
+ * be read.
+ */
 function wholeBody(request: IncomingMessage, bytesMax: number): Buffer | undefined {
   const announced = announcedBytes(request);
   if (announced > Math.min(bytesMax, UNCOUNTED_BYTES_MAX) || request.readableLength !== announced) return undefined;

@@ -1,18 +1,18 @@
 /**
- * Makes refusals of one who does not heed them cheap: after some in a window each further one is answered late, so that a connection is good for few of
- * them, and when too many wait so, the connection is closed with the answer.
+ * Makes rejections cheap for clients that ignore them: after some in a window each further one is delayed. If too
+ * many are delayed, the response closes the connection.
  */
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';
 
 const WINDOW_MS = 10_000;
-/** Refusals of one in a window that are answered at once, as those are who come again when they were told to. */
+/** Rejections of one client in a window that are sent at once. */
 const AT_ONCE_MAX = 50;
 const DELAY_MS = 1_000;
-/** Refusals that wait, of one and in all. */
+/** Most delayed rejections, of one client and in total. */
 const OF_ONE_MAX = 200;
 const WAITING_MAX = 5_000;
-/** Who is refused in a window, each counted alone; all further ones count as one. */
+/** Most clients that are counted by themselves in a window. All others count as one. */
 const KNOWN_MAX = 10_000;
 const OTHERS = '';
 
@@ -31,7 +31,10 @@ export class RejectionDelay {
     this.#clock = clock;
   }
 
-  /** Waits for as long as a refusal of `who`, an account or an address, is to wait. False: its connection is to be closed. */
+  /**
+   * Waits as long as a rejection of `who`, an account or an address, is to be delayed. Returns false if its
+   * connection is to be closed.
+   */
   async wait(who: string, { raw }: Pick<FastifyReply, 'raw'>): Promise<boolean> {
     const refused = this.#of(who);
     refused.count += 1;

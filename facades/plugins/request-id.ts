@@ -1,4 +1,4 @@
-/** Ids of requests: what the operator finds a failed request by. They stand in each line of the log about one and in every error's answer. */
+/** Request ids: they are in each log line about a request and in every error response. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Random } from '../../core/runtime/clock.ts';
@@ -6,7 +6,7 @@ import { isId } from './authenticate.ts';
 
 /** Of requests and answers. */
 export const REQUEST_ID_HEADER = 'x-request-id';
-/** A client's or proxy's own id is kept when it looks like this. */
+/** Form of an id that a client or proxy may set itself. */
 const GIVEN = /^[\w.:-]{1,128}$/;
 
 /** Makes the id of each request: a part that is this process's, and a number. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Trace } from '../../core/runtime/trace.ts';
 import type { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 
-/** Who asks. Known once the access hook has passed. */
+/** The caller. Known after the access hook. */
 export interface Caller {
   /** The key as the client sent it; goes on to core with every call. */
   apiKey: string;
@@ -11,9 +11,9 @@ export interface Caller {
   accountId: string;
   /** Running workers of the endpoint, for the dynamic limit of docs/reference/api.md#rate-limits. */
   workersRunning: number;
-  /** Most requests of the account to the job API in 10 s; undefined: no limit. */
+  /** Most requests of the account to the job API in 10 s. `undefined` if unlimited. */
   requestQuota?: number | undefined;
-  /** Of the endpoint that the path names; absent: it names none. */
+  /** Type of the endpoint in the path. Absent if there is none. */
   endpointType?: EndpointType;
 }
 
@@ -26,7 +26,7 @@ declare module 'fastify' {
     bodyBytesMax: number;
     /** The job that it made. Empty: none, or not yet. */
     jobId: string;
-    /** The request's span. Undefined: its trace is not recorded. */
+    /** Span of the request. `undefined` if its trace is not recorded. */
     trace: Trace | undefined;
   }
 }

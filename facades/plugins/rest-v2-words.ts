@@ -9,12 +9,12 @@ export const REST_V2_WORDS: readonly string[] = [
 const WORDS: ReadonlySet<string> = new Set(REST_V2_WORDS);
 const PATH = /^\/+v2\/+([^/?#]+)/;
 
-/** Whether a segment is a word of REST v2 and so no endpoint's id. */
+/** Returns whether a path segment is a word of REST v2, and so no endpoint id. */
 export function isRestV2Word(segment: string): boolean {
   return WORDS.has(segment);
 }
 
-/** Whether a path belongs to REST v2. */
+/** Returns whether a path belongs to REST v2. */
 export function isRestV2Path(path: string): boolean {
   const word = PATH.exec(path)?.[1];
   return word !== undefined && WORDS.has(word);

@@ -9,13 +9,13 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { Sealer, SealError } from '../../core/runtime/seal.ts';
 import { cookieValues, HOST_PREFIX } from '../../proto/wire/own-cookies.ts';
 
-/** What one kind of them is. */
+/** A kind of cookie. */
 export interface CookieKind {
   name: string;
   /** What a browser sends it for, where it comes without TLS. By TLS it is for all of its host, as its prefix wants. */
   path: string;
   sameSite: 'Strict' | 'Lax';
-  /** How long it lasts, in milliseconds. */
+  /** Lifetime in milliseconds. */
   lifetimeMs: number;
   /** Binds the sealed text to its use: no other text of the same key opens as one. */
   identity: string;
@@ -23,7 +23,7 @@ export interface CookieKind {
   purpose: string;
 }
 
-/** What is in one. */
+/** Content of a cookie. */
 export interface KeyHeld {
   apiKey: string;
   /** Milliseconds since 1970. */
@@ -45,7 +45,7 @@ export class SealedCookies<Held extends KeyHeld> {
     this.#clock = clock;
   }
 
-  /** What a new one holds, and the Set-Cookie that sets it. `secure`: the browser came by TLS. */
+  /** Returns the content of a new cookie and its Set-Cookie header. `secure`: the browser uses TLS. */
   begin(given: Omit<Held, keyof KeyHeld> & Pick<KeyHeld, 'apiKey'>, secure: boolean): { held: Held; cookie: string } {
     const held = { ...given, untilMs: this.#clock.nowMs() + this.#kind.lifetimeMs, secure } as Held;
     const sealed = this.#sealer.seal(Buffer.from(JSON.stringify(held)), this.#kind.identity).toString('base64url');
@@ -57,7 +57,7 @@ export class SealedCookies<Held extends KeyHeld> {
     return this.#text('', 0, secure);
   }
 
-  /** What the first one of a request holds that is ours and has not ended; undefined: there is none. */
+  /** Returns the content of the first valid cookie of a request. `undefined` if there is none. */
   of({ headers }: Pick<IncomingMessage, 'headers'>): Held | undefined {
     for (const { secure, value } of cookieValues(headers.cookie, this.#kind.name)) {
       const held = this.#open(value);

@@ -1,5 +1,6 @@
 /**
- * Answers what no route takes: 405 with the methods where the path is known, else 404. The shape follows the surface that the path belongs to.
+ * Answers requests without a route: 405 with the allowed methods if the path is known, else 404. The shape follows
+ * the surface of the path.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError } from '../../proto/wire/reason.ts';

@@ -1,4 +1,4 @@
-/** GET /errors: what jobs of the endpoint failed of, in groups (docs/reference/api.md#groups-of-errors). */
+/** GET /errors: errors of failed jobs of the endpoint, grouped (docs/reference/api.md#groups-of-errors). */
 import { CoreError } from '../../proto/wire/reason.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';

@@ -4,7 +4,7 @@ import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointExplanationRecord, jobExplanationRecord } from '../resources/explanations/present-explanation.ts';
 
-/** Of the endpoint. */
+/** Explains the state of the endpoint. */
 export function explainEndpoint({ endpoints }: JobParts): JobHandler {
   return async (request, reply) => {
     const { apiKey } = request.caller;
@@ -14,7 +14,7 @@ export function explainEndpoint({ endpoints }: JobParts): JobHandler {
   };
 }
 
-/** Of a job. */
+/** Explains the state of a job. */
 export function explainJob({ jobs }: JobParts): JobHandler {
   return async (request, reply) => {
     const { explanation } = await jobs.explain(request.caller.apiKey, endpointIdOf(request), jobIdOf(request));

@@ -1,11 +1,14 @@
-/** A job's record with room in memory for its output. */
+/** Reads a job with budget for its output. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { jobBytes } from '../jobs/job-bytes.ts';
 import { endpointIdOf } from '../jobs/job-parts.ts';
 import type { JobParts } from '../jobs/job-parts.ts';
 
-/** What `read` answers, as soon as there is room for it until the response ends; read again when there was none at first. */
+/**
+ * Returns the job once the budget has capacity, and holds it until the response ends. Reads the job again if it had
+ * to wait.
+ */
 export async function holdJob({ jobs, answers }: JobParts, request: FastifyRequest, reply: FastifyReply, read: () => Promise<Job>): Promise<Job> {
   let jobId = '';
   const { answer } = await answers.hold(request, reply, {

@@ -17,7 +17,7 @@ import { publicStatus } from './present-job.ts';
 import { boundedNumber } from './query-numbers.ts';
 import { wantsEvents } from './stream-shape.ts';
 
-/** How often a live feed looks for more, and how often one without news sends a comment, in milliseconds. */
+/** How often a live feed polls, and how often it sends a keep-alive comment, in milliseconds. */
 const LOOK_MS = 500;
 const HEARTBEAT_MS = 15_000;
 const LINES_MAX = 1_000;
@@ -104,7 +104,7 @@ async function follow({ clock }: JobParts, request: FastifyRequest, reply: Fasti
   return reply;
 }
 
-/** Undefined: core or the machine has too much to do for the moment. */
+/** Returns `undefined` if core or the machine is overloaded. */
 async function readAgain(read: Read, place: Place): Promise<HeldAnswer<GetJobLogResponse> | undefined> {
   try {
     return await read(place);

@@ -11,13 +11,13 @@ import { boundedNumber } from './query-numbers.ts';
 
 /** Jobs of a call. */
 const LIMIT_MAX = 1_000;
-/** In place of the state of those that are no more. */
+/** State of jobs that no longer exist. */
 const GONE = 'GONE';
 
-/** Only of jobs that have ended. */
+/** Filters that apply to ended jobs only. */
 type Ended = Pick<RetryJobsRequest, 'errorGroup' | 'endedFrom'>;
 
-/** What differs between the two. */
+/** Difference between cancel and retry. */
 interface Change {
   call: (jobs: PipelinedJobs, apiKey: string, request: RetryJobsRequest) => Promise<CancelJobsResponse>;
   endedOf: (query: unknown, nowMs: number) => Ended;

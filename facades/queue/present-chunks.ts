@@ -18,7 +18,7 @@ export function presentChunk(chunk: Chunk): Buffer {
   return Buffer.concat([OUTPUT, chunk.output, METRICS, chunk.metrics, CLOSE]);
 }
 
-/** A page of chunks in the chosen shape. */
+/** Converts a page of chunks to the chosen shape. */
 export function presentChunks(page: ReadChunksResponse, shape: StreamShape): Buffer {
   const pieces: Buffer[] = [];
   for (const chunk of page.chunks) {
@@ -29,7 +29,10 @@ export function presentChunks(page: ReadChunksResponse, shape: StreamShape): Buf
   return Buffer.concat([Buffer.from(`{"status":"${streamStatus(page)}","stream":[`), ...pieces, Buffer.from(']}')]);
 }
 
-/** Status told with a page. A final one only with the last page: the JavaScript client stops reading at it. */
+/**
+ * Returns the status of a page. A final status comes with the last page only: the JavaScript client stops reading at
+ * it.
+ */
 export function streamStatus({ state, more }: ReadChunksResponse): PublicStatus {
   return more && isFinal(state) ? publicStatus(JobState.IN_PROGRESS) : publicStatus(state);
 }

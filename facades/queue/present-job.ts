@@ -10,7 +10,7 @@ import { CoreError } from '../../proto/wire/reason.ts';
 /** The six public states (docs/reference/api.md#states). */
 export type PublicStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
-/** Public word of a state. */
+/** Returns the public name of a state. */
 export function publicStatus(state: JobState): PublicStatus {
   switch (state) {
     case JobState.IN_QUEUE: return 'IN_QUEUE';

@@ -8,7 +8,10 @@ import { CoreError } from '../../proto/wire/reason.ts';
  */
 export const STREAM_HOLD_MS = 5_000;
 
-/** `wait` of /runsync: 1,000 to 300,000, default 90,000; anything else is refused (docs/reference/api.md#submit). */
+/**
+ * Returns `wait` of /runsync: 1,000 to 300,000 ms, default 90,000. Throws INVALID_REQUEST
+ * (docs/reference/api.md#submit).
+ */
 export function runsyncWaitMs(query: unknown): number {
   const waitMs = wholeNumber(query, 'wait') ?? WAIT_MS_DEFAULT;
   if (waitMs < WAIT_MS_MIN || waitMs > WAIT_MS_MAX) {
@@ -34,7 +37,7 @@ export function statusTtlMs(query: unknown): number {
   return ttlMs ?? 0;
 }
 
-/** A number of a query within [min, max], or the default. */
+/** Returns a number of a query within [min, max], or the default. */
 export function boundedNumber(query: unknown, name: string, fallback: number, { min, max }: { min: number; max: number }): number {
   const value = wholeNumber(query, name) ?? fallback;
   if (value < min || value > max) throw new CoreError('INVALID_REQUEST', `"${name}" must be from ${min} to ${max}.`);

@@ -1,19 +1,19 @@
-/** Reads `since` of query strings: how far back from now, as 90s, 30m or 12h. Core refuses what is beyond, in the contract's words. */
+/** Reads `since` of query strings: a duration before now, such as 90s, 30m or 12h. Core rejects values out of range. */
 import { CoreError } from '../../proto/wire/reason.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** What it may be. */
+/** Bounds of a duration. */
 export interface SpanBounds {
   minMs: number;
   maxMs: number;
   /** The bounds and examples for people, as `from 60s to 12h, as 90s, 30m or 12h`. */
   text: string;
-  /** Of s, m, h and d. */
+  /** Accepted units, of s, m, h and d. */
   units: string;
 }
 
-/** In milliseconds; 0: it is not said. Throws INVALID_REQUEST. */
+/** Returns milliseconds. 0 if it is absent. Throws INVALID_REQUEST. */
 export function querySpanMs(query: unknown, { minMs, maxMs, text, units }: SpanBounds): number {
   const { since = '' } = query as Record<string, unknown>;
   if (since === '') return 0;

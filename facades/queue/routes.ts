@@ -60,14 +60,14 @@ export function queueRoutes(app: FastifyInstance, parts: JobParts, gate: GatePar
     const onRequest = queueGate(gate, { operation, write, bodyBytesMax });
     const serve = handler(parts);
     app.route({ method, url: `/v2/:endpointId${path}`, onRequest, handler: (request, reply) => {
-      // A body that is too large, broken or late is refused also where it means nothing.
+      // A body that is too large, broken or late is rejected even where it is not used.
       if (request.body instanceof Error) throw request.body;
       return serve(request, reply);
     } });
   }
 }
 
-/** A status request with `ttl` changes the job. */
+/** Returns whether a status request changes the ttl of the job. */
 function setsTtl(request: FastifyRequest): boolean {
   return (request.query as Record<string, unknown>)['ttl'] !== undefined;
 }

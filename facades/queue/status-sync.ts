@@ -1,4 +1,7 @@
-/** GET or POST /status-sync/{job_id}: the status record as soon as the job is final, or as it stands when `wait` ends (docs/reference/api.md#status). */
+/**
+ * GET or POST /status-sync/{job_id}: returns the job when it is final, or when `wait` ends
+ * (docs/reference/api.md#status).
+ */
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';

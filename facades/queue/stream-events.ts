@@ -20,7 +20,7 @@ import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 
 type HeldPage = HeldAnswer<ReadChunksResponse>;
 
-/** A silent feed sends a comment this often, in milliseconds. */
+/** Time between keep-alive comments, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
 const CHUNKS_PER_READ = 100;
 

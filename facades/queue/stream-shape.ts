@@ -1,11 +1,14 @@
-/** Which of its two shapes /stream answers with (docs/reference/api.md#stream): the array of the public documents, or the object that every SDK reads. */
+/**
+ * Chooses the shape of /stream responses (docs/reference/api.md#stream): the documented array, or the object that
+ * SDKs read.
+ */
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { StreamShapeSetting } from '../config.ts';
 
 /** Array of chunks, or object with `status` and `stream`. */
 export type StreamShape = 'array' | 'object';
 
-/** What the choice looks at. */
+/** Inputs of the choice. */
 export interface StreamShapeSigns {
   /** Query parameter `format`. */
   format: unknown;
@@ -17,7 +20,7 @@ export interface StreamShapeSigns {
   contentType: string;
 }
 
-/** The request's own word wins, then the operator's, then what kind of client it looks like. Throws INVALID_REQUEST. */
+/** Chooses by the request, then by the setting of the operator, then by the kind of client. Throws INVALID_REQUEST. */
 export function chooseStreamShape({ format, setting, method, contentType }: StreamShapeSigns): StreamShape {
   if (format === 'array' || format === 'object') return format;
   if (format !== undefined && format !== '') throw new CoreError('INVALID_REQUEST', '"format" must be array or object.');

@@ -12,10 +12,10 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
 import { isPlainObject, scanObject } from '../plugins/json-body.ts';
 
-/** What the client's body and headers decide; the route adds the rest. */
+/** Part of a submission that comes from the body and headers. */
 export type SubmittedBody = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
 
-/** Control characters have no place in addresses, names and keys, and PostgreSQL refuses NUL. */
+/** Control characters are invalid in addresses, names and keys, and PostgreSQL rejects NUL. */
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 const MEMBERS = ['input', 'webhook', 'webhookV2', 'policy', 's3Config'];
@@ -40,7 +40,7 @@ export function* readSubmission(body: Buffer, idempotencyKey: string | string[] 
   };
 }
 
-/** The value of a member; undefined: there is none. */
+/** Returns the value of a member. `undefined` if it is absent. */
 function setting(scan: JsonScan, name: string, reason: Reason): unknown {
   const text = scan.member(name);
   if (text === undefined) return undefined;

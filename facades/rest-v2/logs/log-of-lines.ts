@@ -23,7 +23,6 @@ const RECORD_BYTES = 120;
 const LOOKED_BYTES = 65_536;
 const LOOKED_FACTOR = 4;
 
-/** What it needs. */
 export interface LineLogParts {
   core: Pick<CoreClient, 'machines' | 'pods'>;
   answers: AnswerBudget;

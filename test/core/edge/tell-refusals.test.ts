@@ -40,7 +40,9 @@ const entry = (endpointId: string, more: Partial<RefusedRequests> = {}, apiKey =
 t.test('a facade tells every replica, which explain the endpoint and its jobs', async (t) => {
   const [endpointId, other] = [await newEndpoint(), await newEndpoint()];
   const { id: jobId } = await core.submit(endpointId);
-  const reporter = new RejectionReporter({ addresses, transport: systemTransport, clock: systemClock, random: systemRandom, logger: createLogger('test', 'silent') });
+  const reporter = new RejectionReporter({
+    addresses, transport: systemTransport, clock: systemClock, random: systemRandom, logger: createLogger('test', 'silent'),
+  });
   await reporter.start();
   t.teardown(() => reporter.stop());
   const caller = { accountId: core.accountId, endpointId, apiKey: core.key };

@@ -21,7 +21,9 @@ const quick: Clock = {
 
 t.test('an account with many endpoints leaves the others calls to core, and gets its own back', async (t) => {
   const told: string[] = [];
-  const reporter: RejectionListeners['reporter'] = { add: ({ accountId, endpointId }, { limit: by, most }) => told.push(`${accountId} ${endpointId} ${by} ${most}`) };
+  const reporter: RejectionListeners['reporter'] = {
+    add: ({ accountId, endpointId }, { limit: by, most }) => told.push(`${accountId} ${endpointId} ${by} ${most}`),
+  };
   const limit = new RateLimit({ rate: 100, concurrency: 20 }, quick, { reporter });
   const open: EventEmitter[] = [];
   const ask = async (accountId: string, endpointId: string): Promise<void> => {
