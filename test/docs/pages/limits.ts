@@ -103,7 +103,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'work of one account under way at a facade that others use too',
-      'weight {REQUEST_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {TURN_MS} at most',
+      'weight {REQUEST_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {PERMIT_MS} at most',
       'facades/plugins/fair-queue.ts',
     ),
     row(
