@@ -46,6 +46,17 @@ t.test('links between pages', async (t) => {
   }
 });
 
+t.test('files and folders of the source that a page names in backticks', async (t) => {
+  let count = 0;
+  for (const file of files.filter((name) => name.endsWith('.md'))) {
+    for (const [, path] of read(file).matchAll(/`((?:core|facades|gpu-agent|proto|drizzle|deploy|test|docs|examples)\/[\w./-]+)`/g)) {
+      count += 1;
+      t.ok(existsSync(join(root, path!)), `${file} names ${path}`);
+    }
+  }
+  t.ok(count > 100, `${count} are named`);
+});
+
 t.test('tests that a page names, in quotes behind the link to their file', async (t) => {
   let count = 0;
   for (const file of files.filter((name) => name.endsWith('.md'))) {
