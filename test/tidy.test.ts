@@ -5,11 +5,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 import ts from 'typescript';
-import { REASONS as DOMAIN_REASONS } from '../core/domain/errors.ts';
-import { snake } from '../core/domain/fields.ts';
-import { PUBLISHED } from '../core/domain/published-settings.ts';
-import { REASONS as WIRE_REASONS } from '../proto/wire/reason.ts';
-import * as settings from '../proto/wire/settings.ts';
+import { ARROWS } from './import-arrows.ts';
 
 const FILE_LINES_MAX = 300;
 const TEST_FILE_LINES_MAX = 400;
@@ -33,71 +29,6 @@ function treeOf(file: string): ts.SourceFile {
   trees.set(file, tree);
   return tree;
 }
-
-/** What every surface of the facade may import: what they share is there, and never in another surface. */
-const FACADE_SHARED = ['facades/config.ts', 'facades/core-client/', 'facades/plugins/', 'facades/resources/', 'proto/', 'core/runtime/'];
-
-/** Numbers on which both ends of a wire rest, and so does how long a row counts. */
-const LINK_TIMERS = 'proto/wire/link-timers.ts';
-
-/** Which folders a folder's files may import, besides packages and themselves. The first matching row counts. */
-const ARROWS: [folder: string, allowed: string[]][] = [
-  ['core/runtime/', []],
-  ['core/domain/', []],
-  ['drizzle/', []],
-  ['proto/wire/', ['proto/']],
-  ['core/store/', ['core/domain/', 'core/runtime/', 'drizzle/', LINK_TIMERS]],
-  ['core/events/', ['core/domain/', 'core/store/', 'core/runtime/']],
-  ['core/jobs/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/']],
-  ['core/endpoints/', ['core/domain/', 'core/store/', 'core/runtime/']],
-  ['core/access/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/']],
-  ['core/resources/', ['core/domain/', 'core/store/', 'core/runtime/']],
-  ['core/pods/', ['core/domain/', 'core/store/', 'core/runtime/']],
-  ['core/reports/', ['core/domain/', 'core/store/', 'core/runtime/']],
-  ['core/catalog/', ['core/domain/', 'core/store/', 'core/runtime/']],
-  ['core/duties/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/']],
-  ['core/scaling/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/', LINK_TIMERS]],
-  ['core/edge/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/']],
-  ['core/dispatch/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/', 'proto/']],
-  ['core/metrics/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/jobs/', 'core/scaling/']],
-  ['core/rpc/', ['core/', 'proto/']],
-  ['core/', ['core/', 'proto/', 'drizzle/']],
-  ['facades/config.ts', ['proto/', 'core/runtime/']],
-  ['facades/core-client/', ['proto/', 'core/runtime/']],
-  ['facades/plugins/', ['facades/resources/', 'proto/', 'core/runtime/']],
-  ['facades/resources/', ['proto/', 'core/runtime/']],
-  ['facades/jobs/', FACADE_SHARED],
-  ['facades/queue/', ['facades/jobs/', ...FACADE_SHARED]],
-  ['facades/activator/', FACADE_SHARED],
-  ['facades/openai/', ['facades/jobs/', ...FACADE_SHARED]],
-  ['facades/rest/', FACADE_SHARED],
-  ['facades/rest-v2/', ['facades/jobs/', ...FACADE_SHARED]],
-  ['facades/graphql/', FACADE_SHARED],
-  ['facades/front/', FACADE_SHARED],
-  // Runs in browsers: of the server it knows what that tells it, and nothing else.
-  ['facades/console/web/', ['facades/console/views.ts', 'facades/console/views-of-']],
-  ['facades/console/', ['facades/jobs/', ...FACADE_SHARED]],
-  ['facades/cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'core/runtime/']],
-  ['facades/', ['facades/', 'proto/', 'core/runtime/']],
-  // The agent: each layer knows those below it. Only what stands beside the folders, app.ts and the build files, knows all.
-  ['gpu-agent/handler/', []],
-  ['gpu-agent/users/', ['core/runtime/']],
-  ['gpu-agent/spool/', ['proto/', 'core/runtime/']],
-  ['gpu-agent/inventory/', ['proto/', 'core/runtime/']],
-  ['gpu-agent/images/', ['proto/', 'core/runtime/']],
-  ['gpu-agent/executors/', ['gpu-agent/images/', 'gpu-agent/inventory/', 'core/runtime/']],
-  ['gpu-agent/launch/', ['gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/units/', ['gpu-agent/launch/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/attempts/', ['gpu-agent/units/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/handler/frames.ts', 'proto/', 'core/runtime/']],
-  ['gpu-agent/session/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/tunnel/', ['proto/', 'core/runtime/']],
-  ['gpu-agent/', ['proto/', 'core/runtime/']],
-  // What the edge lets through is made of the project's own limits, and decided as facades do.
-  ['deploy/envoy/', ['facades/plugins/rate-limit-rules.ts', 'facades/edge-authorizer.ts', 'proto/', 'core/runtime/']],
-  ['deploy/', ['facades/core-client/', 'proto/', 'core/runtime/']],
-  ['examples/', []],
-];
 
 function importsOf(file: string): string[] {
   const found = [...read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)].map((match) => match[1]!);
@@ -304,30 +235,6 @@ t.test('comments', async (t) => {
   const protos = listed.split('\n').filter((file) => file.startsWith('proto/slipway/') && file.endsWith('.proto'));
   const lines = protos.flatMap((file) => readFileSync(join(root, file), 'utf8').split('\n'));
   t.ok(share(lines, /^\s*\/\//) >= PROTO_COMMENT_SHARE_MIN, 'the contract is its own manual');
-});
-
-t.test('the reasons of the domain and of the contract are the same list', async (t) => {
-  t.same([...DOMAIN_REASONS].sort(), Object.keys(WIRE_REASONS).sort());
-});
-
-t.test('what the documents say of settings is what the domain has', async (t) => {
-  const told = Object.entries(settings).map(([name, rules]) => [name.replace('_SETTINGS', '').toLowerCase(), rules]);
-  t.same(Object.fromEntries(told), PUBLISHED, 'proto/wire/settings.ts; else: npm run gen');
-  const contract = readFileSync(join(root, 'proto/slipway/v1/endpoint.proto'), 'utf8').split('message Endpoint {')[1]!;
-  for (const [field, { default: value }] of Object.entries(PUBLISHED['endpoint']!)) {
-    if (typeof value !== 'number') continue;
-    const comment = new RegExp(`((?: *//.*\\n)+).* ${snake(field)} = `).exec(contract)?.[1] ?? '';
-    t.match(comment.replaceAll(',', ''), new RegExp(`\\bDefault ${value}\\b`), `the contract's comment of ${field}`);
-  }
-});
-
-t.test('every setting is in docs/operate/operations.md', async (t) => {
-  for (const folder of ['core', 'facades']) {
-    const table = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8').split(`### ${folder === 'core' ? 'core' : 'facade'}\n`)[1]!.split('###')[0]!;
-    for (const [name] of readFileSync(join(root, folder, 'config.ts'), 'utf8').matchAll(/SLIPWAY_[A-Z_]+/g)) {
-      t.ok(new RegExp(`\\b${name}\\b`).test(table), `${name} of ${folder} in docs/operate/operations.md`);
-    }
-  }
 });
 
 t.test('no file holds what a merge left to decide', async (t) => {

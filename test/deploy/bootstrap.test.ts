@@ -1,4 +1,4 @@
-// test: alone, 10 s
+// test: 10 s
 /**
  * bootstrap.mjs in a copy of the project that holds nothing else: when it installs, what it says, and how it hands signals and exit codes
  * on. npm is a small script here that does what `npm ci` leaves behind.

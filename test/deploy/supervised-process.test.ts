@@ -1,4 +1,3 @@
-// test: alone
 /** A supervised process: back after a kill, gone after a stop, and clear words when it does not come up. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

@@ -1,4 +1,3 @@
-// test: alone
 /** The closing line of a test run is counted from tap's own output: this feeds it what real runs print. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// test: alone, 10 s
+// test: 10 s
 /** Test files that share a process: each has a test, a limit and an end of its own, and a failure of one is not the next one's. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';

@@ -4,30 +4,19 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
-import { jsHandler } from '../helpers/handlers.ts';
-import { rawWorkers } from '../helpers/raw-worker.ts';
+import { openSetting, parked } from './bridge-setting.ts';
+import type { BridgeSetting } from './bridge-setting.ts';
 import type { RawWorker } from '../helpers/raw-worker.ts';
 import { startSystem } from '../helpers/system.ts';
-import type { EndpointOptions, System } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const MEBIBYTE = 1024 * 1024;
-
-/** An endpoint whose one worker is spoken for by the test. */
-interface Setting {
-  jobs: EndpointJobs;
-  worker: RawWorker;
-  /** Waits for the worker after it. */
-  next(): Promise<RawWorker>;
-}
 
 t.setTimeout(120_000);
 t.test('bridge', async (t) => {
   t.jobs = 7;
   const system = await startSystem(t);
-  const part = (name: string, body: (t: Test, setting: Setting) => Promise<void>, sdk?: string): Promise<unknown> =>
+  const part = (name: string, body: (t: Test, setting: BridgeSetting) => Promise<void>, sdk?: string): Promise<unknown> =>
     t.test(name, async (t) => body(t, await openSetting(t, system, {}, sdk)));
   await Promise.all([
     part('bodies are raw JSON whatever their label', labels),
@@ -49,19 +38,7 @@ t.test('bridge', async (t) => {
   ]);
 });
 
-async function openSetting(t: Test, system: System, options: Partial<EndpointOptions>, sdk = '1.12.0'): Promise<Setting> {
-  const workers = await rawWorkers(t);
-  const id = await system.createEndpoint({ command: jsHandler('raw-worker.js'), env: workers.env, ready: 0, workersMax: 1, ...options });
-  const worker = await workers.next(sdk);
-  t.equal(await worker.ping(), 200);
-  return { jobs: endpointJobs(system, id), worker, next: () => workers.next(sdk) };
-}
-
-/** The open take is known to core: a job that is submitted now goes to it. */
-const parked = (jobs: EndpointJobs): Promise<unknown> =>
-  waitFor('the take to be known', async () => (await jobs.health()).workers.ready === 1);
-
-async function labels(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function labels(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const awkward = '{ "output" : {"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10} }';
   for (const label of ['application/x-www-form-urlencoded', 'application/json', 'text/plain', 'multipart/form-data', 'nonsense']) {
     const id = await jobs.run({ label });
@@ -74,7 +51,7 @@ async function labels(t: Test, { jobs, worker }: Setting): Promise<void> {
   }
 }
 
-async function unusable(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function unusable(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const bodies: [what: string, body: string, error: RegExp][] = [
     ['a little over the limit', `{"output":"${'x'.repeat(20 * MEBIBYTE)}"}`, /at most 20971520 bytes/],
     ['too much to keep until it is looked at', `{"output":"${'x'.repeat(40 * MEBIBYTE)}"}`, /at most 20971520 bytes/],
@@ -93,7 +70,7 @@ async function unusable(t: Test, { jobs, worker }: Setting): Promise<void> {
   }
 }
 
-async function progressAndChunks(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function progressAndChunks(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
   t.equal(await worker.done(id, { status: 'IN_PROGRESS', output: { percent: 10 } }), 200);
@@ -106,7 +83,7 @@ async function progressAndChunks(t: Test, { jobs, worker }: Setting): Promise<vo
   t.same((await jobs.look(id)).output, []);
 }
 
-async function twice(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function twice(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
   const statuses = await Promise.all([worker.done(id, { output: 'first' }), worker.done(id, { output: 'first' })]);
@@ -117,7 +94,7 @@ async function twice(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal((await jobs.counted({ inProgress: 0 })).jobs.completed, 1);
 }
 
-async function closedPoll(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function closedPoll(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const closing = new AbortController();
   const poll = worker.take({ signal: closing.signal });
   await parked(jobs);
@@ -142,7 +119,7 @@ async function takeAndVanish(worker: RawWorker, until: (received: string) => boo
   socket.destroy();
 }
 
-async function closedWhileWriting(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function closedWhileWriting(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const vanished = takeAndVanish(worker, (received) => received.length > 0);
   await parked(jobs);
   const pad = 'x'.repeat(9 * MEBIBYTE);
@@ -155,7 +132,7 @@ async function closedWhileWriting(t: Test, { jobs, worker }: Setting): Promise<v
   t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'got it' });
 }
 
-async function lostHandover(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function lostHandover(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const vanished = takeAndVanish(worker, (received) => received.includes('"input"'));
   await parked(jobs);
   const id = await jobs.run({});
@@ -166,7 +143,7 @@ async function lostHandover(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'got it' });
 }
 
-async function unsent(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function unsent(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
   // A lone surrogate in an output makes it do so: it logs the failure and takes the next job.
@@ -179,7 +156,7 @@ async function unsent(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal(await worker.done(other, { output: 1 }), 200);
 }
 
-async function twoTakes(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function twoTakes(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const closing = new AbortController();
   const takes = [1, 2].map(() => worker.take({ signal: closing.signal }));
   await parked(jobs);
@@ -200,7 +177,7 @@ async function twoTakes(t: Test, { jobs, worker }: Setting): Promise<void> {
 }
 
 // SDKs 1.7.1 to 1.7.5 ask again right after a take and say that they hold nothing (docs/reference/worker-protocol.md#concurrency).
-async function overTake(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function overTake(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const ids = [await jobs.run({ number: 1 }), await jobs.run({ number: 2 })];
   t.equal((await worker.takeJob()).id, ids[0]);
   const closing = new AbortController();
@@ -215,7 +192,7 @@ async function overTake(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal((await jobs.counted({ completed: 2 })).jobs.retried, 0, 'the first job was not taken for lost');
 }
 
-async function batches(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function batches(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const ids: string[] = [];
   for (let number = 0; number < 5; number += 1) ids.push(await jobs.run({ number }));
   const taken: string[] = [];
@@ -233,7 +210,7 @@ async function batches(t: Test, { jobs, worker }: Setting): Promise<void> {
   for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED', output: id });
 }
 
-async function resultBatch(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function resultBatch(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const ids = await Promise.all([1, 2, 3].map((number) => jobs.run({ number })));
   await waitFor('all three', async () => {
     await worker.take({ batch: 3, inProgress: true });
@@ -250,7 +227,7 @@ async function resultBatch(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal(await worker.doneBatch(ok), 200, 'a second time is dropped');
 }
 
-async function stopChannel(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function stopChannel(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
   const stops = worker.stopSignals();
@@ -264,7 +241,7 @@ async function stopChannel(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal((await jobs.look(id)).status, 'CANCELLED');
 }
 
-async function formerWorker(t: Test, { jobs, worker, next }: Setting): Promise<void> {
+async function formerWorker(t: Test, { jobs, worker, next }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   t.equal((await worker.takeJob()).id, id);
   process.kill(worker.pid, 'SIGKILL');
@@ -277,7 +254,7 @@ async function formerWorker(t: Test, { jobs, worker, next }: Setting): Promise<v
   t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'alive', retries: 1, workerId: second.id });
 }
 
-async function refresh(t: Test, { jobs, worker, next }: Setting): Promise<void> {
+async function refresh(t: Test, { jobs, worker, next }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
   const later = await jobs.run({});
@@ -290,7 +267,7 @@ async function refresh(t: Test, { jobs, worker, next }: Setting): Promise<void> 
   t.match(await jobs.settled(later), { status: 'COMPLETED', output: 2 });
 }
 
-async function strangers(t: Test, { jobs, worker }: Setting): Promise<void> {
+async function strangers(t: Test, { jobs, worker }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
   t.equal(await worker.done('00000000-0000-4000-8000-000000000000-u1', { output: 1 }), 200, 'an unknown job is dropped');

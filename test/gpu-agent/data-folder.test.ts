@@ -1,4 +1,3 @@
-// test: alone
 /** One agent at a time uses a data folder, whatever path leads to it, and kill -9 frees it; one that cannot be made is said in one line. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

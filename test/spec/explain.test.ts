@@ -1,4 +1,4 @@
-// test: alone, postgres, 10 s
+// test: postgres, 10 s
 /** GET /explain, `slipway why` and `slipway decisions` on a running system; a load-balancing endpoint's path stays its workers'. */
 import postgres from 'postgres';
 import t from 'tap';

@@ -3,150 +3,23 @@
  * Every rpc of the contract times every kind of key: who gets through, who is refused, and for whom a thing does not exist. Real core, real
  * database. A new rpc fails this test until it has its row.
  */
-import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Api, KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
-import { Endpoint, EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { GetJobRequest, PipelineResponse, ReadChunksRequest, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
-import { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { GetJobRequest, PipelineResponse, ReadChunksRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { allRpcs, anyRpc } from '../../helpers/any-rpc.ts';
-import { startReplicas } from '../../helpers/core-replicas.ts';
-import { call } from '../../helpers/grpc-clients.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import {
+  core, rpcs, any, agent, templateId, served, workerId, held, balanced, USELESS, KEYS, OK, NO, GONE, RULES, name, plain, about, newEndpoint,
+  newVolume, newAuth, POD, newPod, newWebPod, onNew, announcedJob, onJob, submission, onPipeline, newMachine, machine,
+} from './scope-world.ts';
+import type { Asked, Ask } from './scope-world.ts';
 
 t.setTimeout(240_000);
-const core = await startReplicas(t);
-const { clients, key } = core;
-const rpcs = await allRpcs();
-const any = anyRpc(core.replicas[0]!.address);
-t.teardown(() => any.close());
-
-// Jobs whose input says so are held, all others fail at once: only failed ones can be retried.
-const agent = await core.joinAgent({
-  cpuSlots: 10_000, capacity: 1_000, onLogRequest: () => Buffer.from('log'),
-  onAssignment: ({ input }) => (input?.toString() === '{"hold":true}' ? undefined : { kind: OutcomeKind.FAILED, error: 'as asked' }),
-});
-const templateId = await core.createTemplate();
-const served = await core.createEndpoint({ templateId });
-const elsewhere = await core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
-await core.ready(served);
-const workerId = agent.desired[0]!.workerId;
-await core.submit(served, { hold: true });
-const held = await waitFor('an attempt that goes on', () => agent.assignments[0]?.ref);
-const balanced = await core.createEndpoint({ templateId, type: EndpointType.LB, workersMin: 0, workersMax: 0 });
-const strangerId = await core.newAccount();
-
-/** A restricted key. */
-const restricted = async (management: Permission, jobs: Permission): Promise<string> => (await call(clients.keys, 'createKey', {
-  name: 'test', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions: { management, jobs },
-}, key)).secret;
-const revoked = await core.createKey(KeyScope.ALL);
-await call(clients.keys, 'revokeKey', { id: revoked.key!.id }, key);
-const { UNSPECIFIED: NONE, READ, READ_WRITE } = Permission;
-
-/** Keys that nothing is open to. */
-const USELESS: Record<string, string> = { 'no key': '', 'an unknown key': 'rpa_unknown', 'a revoked key': revoked.secret };
-
-/** The others, in the order of the columns below; some are about the endpoint that a call names. */
-const KEYS: [name: string, key: string | ((endpointId: string) => Promise<string>)][] = [
-  ['ALL', key],
-  ['READ_ONLY', await core.newKey(KeyScope.READ_ONLY)],
-  ['RESTRICTED to nothing', await restricted(NONE, NONE)],
-  ['RESTRICTED to reading management', await restricted(READ, NONE)],
-  ['RESTRICTED to management', await restricted(READ_WRITE, NONE)],
-  ['RESTRICTED to jobs', await restricted(NONE, READ_WRITE)],
-  ['ALL for this endpoint', (endpointId) => core.newKey(KeyScope.ALL, [endpointId || served])],
-  ['ALL for another endpoint', await core.newKey(KeyScope.ALL, [elsewhere])],
-  ['AGENT', await core.keyOf(agent.machineId)],
-  ['root', core.rootKey],
-  ['another account\'s', await core.newKey(KeyScope.ALL, [], strangerId)],
-];
-
-const OK = 'OK';
-/** UNAUTHENTICATED. */
-const NO = 'NO';
-/** NOT_FOUND. */
-const GONE = 'GONE';
-
-/** What each kind of call answers to each of the keys. */
-const RULES = {
-  //                     ALL READ no  mR  mRW jRW one  other agent root stranger
-  'jobs: read':          [OK, OK, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
-  'jobs: change':        [OK, NO, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
-  'endpoint: read':      [OK, OK, NO, OK, OK, NO, OK, NO, NO, OK, GONE],
-  'endpoint: change':    [OK, NO, NO, NO, OK, NO, OK, NO, NO, OK, GONE],
-  // A key for some endpoints reads the template that they use. What is not theirs does not exist for it, and it changes nothing of the account.
-  'thing: read':         [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, GONE],
-  'outside: read':       [OK, OK, NO, OK, OK, NO, GONE, GONE, NO, NO, GONE],
-  'thing: change':       [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, GONE],
-  'account: read':       [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, OK],
-  'account: change':     [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, OK],
-  'everybody: read':     [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
-  'public':              [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
-  'owner':               [OK, NO, NO, NO, NO, NO, NO, NO, NO, NO, OK],
-  'owner or operator':   [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, OK],
-  'keys: read':          [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, NO],
-  'keys: make':          [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
-  'keys: revoke':        [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
-  'operator':            [NO, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
-  'agents':              [NO, NO, NO, NO, NO, NO, NO, NO, OK, NO, NO],
-} satisfies Record<string, string[]>;
-
-/** A call: its request, and the endpoint it is about if it is about one. `callKey` is the key of calls that carry it themselves. */
-interface Asked { request: object; endpointId?: string }
-type Ask = (callKey: string) => Asked | Promise<Asked>;
-
-const name = (): string => `t-${randomBytes(6).toString('hex')}`;
-const plain = (request: object = {}): Ask => () => ({ request });
-const about = (endpointId: string, request: object): Asked => ({ request, endpointId });
-
-// Things of the account, made anew for every call that changes or removes one.
-const newEndpoint = () => core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
-const newVolume = () => core.createVolume('EU-1');
-const newAuth = async () => (await call(clients.registryAuths, 'createRegistryAuth', { name: name(), username: 'u', password: 'p' }, key)).registryAuth!.id;
-const POD = Pod.fromPartial({ startCommand: ['true'], computeType: 'CPU' });
-const newPod = async () => (await call(clients.pods, 'createPod', { pod: POD }, key)).pod!.id;
-const newWebPod = async () => (await call(clients.pods, 'createPod', { pod: Pod.fromPartial({ ...POD, ports: ['8888/http'] }) }, key)).pod!.id;
-const onNew = (make: () => Promise<string>, request: (id: string) => object = (id) => ({ id })): Ask => async () => ({ request: request(await make()) });
-const failedJob = async (): Promise<string> => {
-  const { id } = await core.submit(served);
-  await core.wait(served, id);
-  return id;
-};
-const hook = createServer((_request, response) => response.end());
-await new Promise<void>((resolve) => { hook.listen(0, '127.0.0.1', resolve); });
-t.teardown(() => hook.close());
-let announced: Promise<string> | undefined;
-/** A failed job whose webhook was called: one for all, which may be called again many times. */
-const announcedJob = (): Promise<string> => announced ??= announceJob();
-const announceJob = async (): Promise<string> => {
-  const webhook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
-  const { id } = (await call(clients.jobs, 'submitJob', { ...submission(served), webhook }, key)).job!;
-  await waitFor('the call of its webhook', async () => {
-    const { deliveries } = await call(clients.jobs, 'listWebhookDeliveries', { endpointId: served, jobId: id }, key);
-    return deliveries[0]?.endTime;
-  });
-  return id;
-};
-const onJob = (more: object = {}): Ask => async () => about(served, { endpointId: served, jobId: await failedJob(), ...more });
-const submission = (endpointId: string): SubmitJobRequest => SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
-const onPipeline = (pipelined: (jobId: string) => object): Ask => async (apiKey) =>
-  about(served, { calls: [{ callId: 1, apiKey, call: pipelined(await failedJob()) }] });
-const newMachine = async (): Promise<string> => {
-  const id = randomBytes(6).toString('hex');
-  await core.sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, 'left', now() - interval '1 s')`;
-  return id;
-};
-const machine = () => Machine.fromPartial({ id: agent.machineId, name: 'm' });
 
 const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['AccessService/CreateAccount', 'operator', () => ({ request: { name: name() } })],

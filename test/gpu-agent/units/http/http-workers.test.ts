@@ -1,4 +1,4 @@
-// test: alone, postgres, 20 s
+// test: postgres, 20 s
 /** Workers that serve HTTP: their ports, their health on the way to core, their end. Real core, real agent, real Node and Python servers. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

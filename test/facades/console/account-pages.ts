@@ -1,0 +1,129 @@
+/** Part of browser.test.ts, on its system: keys, the forms of a template and an endpoint, and what the operator sees. */
+import type { Test } from 'tap';
+import type { BrowserContextOptions } from 'playwright-core';
+import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import type { BrowserParts } from './list-pages.ts';
+
+const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
+
+/** Adds the tests. */
+export function accountPages(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
+  t.test('a key: made, shown once, usable, revoked', async (t) => {
+    const page = await open(t, PHONE);
+    await signIn(page);
+    await page.goto(`${system.url}/console/keys`);
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('dashboard');
+    await page.getByLabel('It may').selectOption('RESTRICTED');
+    await page.getByLabel('With jobs').selectOption('NONE');
+    await page.getByRole('checkbox', { name: id }).check();
+    await inspect(t, page, 'a new key');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const secret = (await page.getByLabel('The key', { exact: true }).textContent())!;
+    await inspect(t, page, 'a key that is shown');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { keys } = await call(system.clients.keys, 'listKeys', { accountId: '' }, system.key);
+    t.match(keys.find(({ name }) => name === 'dashboard'), {
+      scope: KeyScope.RESTRICTED, endpointIds: [id], permissions: { management: Permission.READ, jobs: Permission.UNSPECIFIED },
+    });
+    const asked = await fetch(`${system.url}/v1/endpoints/${id}`, { headers: { authorization: `Bearer ${secret}` } });
+    t.equal(asked.status, 200, 'it works');
+    const row = page.getByRole('row').filter({ hasText: 'dashboard' });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke it' }).click();
+    await row.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' });
+    const after = await call(system.clients.keys, 'listKeys', { accountId: '' }, system.key);
+    t.ok(after.keys.find(({ name }) => name === 'dashboard')!.revokeTime);
+    t.notMatch(await page.content(), secret);
+  });
+
+  t.test('a template and an endpoint: made from their forms, deleted', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('button', { name: 'New template' }).click();
+    await page.getByLabel('name *', { exact: true }).fill('by-form');
+    await page.getByLabel('dockerStartCmd').fill('node\nworker.js');
+    await page.getByLabel('env', { exact: true }).fill('MODEL=tiny=1\n\nDEBUG=');
+    await inspect(t, page, 'a new template');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('cell', { name: 'by-form', exact: true }).waitFor();
+    const { templates } = await call(system.clients.templates, 'listTemplates', { includePublic: false }, system.key);
+    const made = templates.find(({ name }) => name === 'by-form')!;
+    t.match(made, { startCommand: ['node', 'worker.js'], env: { MODEL: 'tiny=1', DEBUG: '' } });
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('button', { name: 'New endpoint' }).click();
+    await page.getByLabel('name', { exact: true }).fill('made-by-form');
+    await page.getByRole('group', { name: 'templateId' }).getByRole('radio', { name: made.id }).check();
+    await page.getByLabel('workersMax', { exact: true }).fill('-1');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    t.equal(await page.getByRole('dialog').count(), 1, 'what is out of range is not sent');
+    await page.getByLabel('workersMax', { exact: true }).fill('1');
+    await inspect(t, page, 'a new endpoint');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: /^made-by-form/ }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: /^Delete/ }).click();
+    await inspect(t, page, 'deleting an endpoint');
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    const { endpoints } = await call(system.clients.endpoints, 'listEndpoints', {}, system.key);
+    t.notOk(endpoints.some(({ name }) => name.startsWith('made-by-form')));
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('row').filter({ hasText: 'by-form' }).getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('cell', { name: 'by-form', exact: true }).waitFor({ state: 'detached' });
+    // A template that is in use says so, in its dialog.
+    await page.getByRole('row').filter({ hasText: 'test-' }).first().getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+  });
+
+  t.test('a key that may only read is offered nothing else', async (t) => {
+    const page = await open(t);
+    await signIn(page, await system.newKey(KeyScope.READ_ONLY));
+    await page.getByText('read only').waitFor();
+    await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    await page.getByText('This key may not send jobs.').waitFor();
+    await page.goto(`${system.url}/console/endpoints/${id}/settings`);
+    t.ok(await page.getByLabel('workersMax').isDisabled());
+    await page.goto(`${system.url}/console/keys`);
+    await page.getByRole('cell').first().waitFor();
+    t.equal(await page.getByRole('button', { name: /^(New key|Revoke )/ }).count(), 0);
+    await page.goto(`${system.url}/console/endpoints/nosuchendpoint`);
+    await page.getByRole('alert').waitFor();
+    await inspect(t, page, 'an endpoint that is not there');
+  });
+
+  t.test('the overview of the operator, dark, and on a phone', async (t) => {
+    const page = await open(t, { ...PHONE, colorScheme: 'dark' });
+    await signIn(page, system.rootKey);
+    await page.getByText('rack-1', { exact: true }).waitFor();
+    await page.getByText(/L4, 24\sGiB/).first().waitFor({ state: 'attached' });
+    const wanted = { name: 'by the operator’s test', dockerStartCmd: ['sleep', '1000'], gpuTypeIds: ['NVIDIA L4'], gpuCount: 2 };
+    const { json: pod } = await system.request('POST', '/v1/pods', wanted);
+    await page.getByText(/L4, 24\sGiB: a pod/).nth(1).waitFor({ state: 'attached' });
+    await system.request('DELETE', `/v1/pods/${pod.id}`);
+    await page.getByText(/L4, 24\sGiB: a pod/).first().waitFor({ state: 'detached' });
+    await inspect(t, page, 'overview of the operator');
+    await page.getByRole('link', { name: 'Machines' }).first().click();
+    await page.getByRole('button', { name: 'Join a machine' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('rack-2');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const secret = (await page.getByLabel('The key', { exact: true }).textContent())!;
+    t.match(secret, /^\S{20,}$/);
+    await inspect(t, page, 'a machine that is to join');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Drain' }).click();
+    await page.getByRole('button', { name: 'Let work in' }).waitFor();
+    await inspect(t, page, 'machines');
+    await page.getByText(/drained|draining, \d+ left/).waitFor();
+    await page.getByRole('button', { name: 'Let work in' }).click();
+    await page.getByRole('button', { name: 'Drain' }).waitFor();
+    await system.startAgent(undefined, { SLIPWAY_AGENT_KEY: secret, SLIPWAY_AGENT_NAME: 'rack-2' });
+    const joined = page.getByRole('row').filter({ hasText: 'rack-2' });
+    await joined.getByText('connected', { exact: true }).waitFor();
+  });
+}

@@ -1,0 +1,35 @@
+/** Settings and reasons that stand in several places are the same in all: domain, contract, proto/wire and docs. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { REASONS as DOMAIN_REASONS } from '../core/domain/errors.ts';
+import { snake } from '../core/domain/fields.ts';
+import { PUBLISHED } from '../core/domain/published-settings.ts';
+import { REASONS as WIRE_REASONS } from '../proto/wire/reason.ts';
+import * as settings from '../proto/wire/settings.ts';
+
+const root = join(import.meta.dirname, '..');
+
+t.test('the reasons of the domain and of the contract are the same list', async (t) => {
+  t.same([...DOMAIN_REASONS].sort(), Object.keys(WIRE_REASONS).sort());
+});
+
+t.test('what the documents say of settings is what the domain has', async (t) => {
+  const told = Object.entries(settings).map(([name, rules]) => [name.replace('_SETTINGS', '').toLowerCase(), rules]);
+  t.same(Object.fromEntries(told), PUBLISHED, 'proto/wire/settings.ts; else: npm run gen');
+  const contract = readFileSync(join(root, 'proto/slipway/v1/endpoint.proto'), 'utf8').split('message Endpoint {')[1]!;
+  for (const [field, { default: value }] of Object.entries(PUBLISHED['endpoint']!)) {
+    if (typeof value !== 'number') continue;
+    const comment = new RegExp(`((?: *//.*\\n)+).* ${snake(field)} = `).exec(contract)?.[1] ?? '';
+    t.match(comment.replaceAll(',', ''), new RegExp(`\\bDefault ${value}\\b`), `the contract's comment of ${field}`);
+  }
+});
+
+t.test('every setting is in docs/operate/operations.md', async (t) => {
+  for (const folder of ['core', 'facades']) {
+    const table = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8').split(`### ${folder === 'core' ? 'core' : 'facade'}\n`)[1]!.split('###')[0]!;
+    for (const [name] of readFileSync(join(root, folder, 'config.ts'), 'utf8').matchAll(/SLIPWAY_[A-Z_]+/g)) {
+      t.ok(new RegExp(`\\b${name}\\b`).test(table), `${name} of ${folder} in docs/operate/operations.md`);
+    }
+  }
+});
