@@ -5,11 +5,14 @@ import { createServer } from 'node:http';
 /** All that it was asked, and the paths of what it was asked whether it wants a body. */
 const seen = [];
 const asked = [];
+let silent = 0;
 const isFull = ({ pathname, searchParams }) => pathname === '/full' && searchParams.get('but') !== process.env.RUNPOD_POD_ID;
 // What is there to be downloaded is no WebSocket, whoever asks for one.
 const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWith('/download') }, (request, reply) => {
   const url = new URL(request.url, 'http://worker');
-  if (url.pathname !== process.env.HEALTH_CHECK_PATH) seen.push(`${request.method} ${request.url}`);
+  const isCheck = url.pathname === process.env.HEALTH_CHECK_PATH;
+  if (!isCheck) seen.push(`${request.method} ${request.url}`);
+  request.socket.carriesRequests = !isCheck;
   const show = (more = {}) => {
     reply.setHeader('content-type', 'application/json');
     reply.end(JSON.stringify({ worker: process.env.RUNPOD_POD_ID, method: request.method, url: request.url, headers: request.rawHeaders, ...more }));
@@ -104,7 +107,7 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       reply.on('close', () => { server.left = (server.left ?? 0) + 1; });
       return;
     }
-    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0, flowed: server.flowed ?? 0, flowedInAll: server.flowedInAll ?? 0 });
+    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0, flowed: server.flowed ?? 0, flowedInAll: server.flowedInAll ?? 0, silent });
     case '/trailers': {
       reply.writeHead(200, { trailer: 'x-sum', 'transfer-encoding': 'chunked' });
       request.resume().on('end', () => {
@@ -156,6 +159,11 @@ server.on('upgrade', (request, socket, head) => {
   if (head.length > 0) echo(head);
   socket.on('data', echo);
   socket.on('error', () => socket.destroy());
+});
+// Connections of requests that this server ended because they were silent.
+server.on('timeout', (socket) => {
+  if (socket.carriesRequests) silent += 1;
+  socket.destroy();
 });
 server.keepAliveTimeout = Number(process.env.KEEP_MS ?? 20);
 server.keepAliveTimeoutBuffer = 0;
