@@ -15,7 +15,8 @@ import { waitFor } from '../helpers/wait-for.ts';
 const root = join(import.meta.dirname, '../..');
 
 /** A test that heeds no signal and has a child that heeds none either. */
-const STUBBORN = `import { spawn } from 'node:child_process';
+const STUBBORN = `// test: alone
+import { spawn } from 'node:child_process';
 import { renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});

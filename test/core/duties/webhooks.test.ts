@@ -1,6 +1,5 @@
 // test: postgres
-/** Webhooks: what is sent, three tries 10 s apart that survive a restart, signatures, private targets. */
-import { spawnSync } from 'node:child_process';
+/** Webhooks: the body, three tries 10 s apart that survive a restart, and calls made again on demand. */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,8 +12,6 @@ import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
 const { engine, sql, sealer } = engines;
-
-const opensslSkip = spawnSync('openssl', ['version']).status === 0 ? false : 'needs openssl';
 
 const { deliverer, makeDue, waiting } = webhookDeliveries(engines);
 

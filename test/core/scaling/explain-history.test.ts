@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** What is remembered of a job's earlier attempts: each with its cause, its error and its worker's end. */
+/** Explanations keep a job's earlier attempts: each with its cause, its error and its worker's end. */
 import t from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -37,7 +37,7 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
   t.match(explained, { lostAttempts: 2, summary: /^It is done, by attempt 3\. 2 of its attempts were lost before\.$/ });
   t.match(explained.attempts, [
     { attempt: 3, workerAlive: true, cause: '', lostTime: undefined },
-    // At the first worker too when it was given out before that one's end was told: then that is its worker's end as well.
+    // Also at the first worker, if the job was assigned before the end of that worker was reported.
     { attempt: 2, workerId: second!.workerId, cause: 'It went silent.', machine: '', lostTime: Date,
       ...(second!.workerId !== first!.workerId && { exitCode: undefined, reason: '' }) },
     { attempt: 1, workerId: first!.workerId, workerAlive: false, cause: /ended by SIGKILL/, exitCode: 137, reason: /CUDA out of memory/, lostTime: Date },
