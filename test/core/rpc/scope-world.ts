@@ -132,7 +132,8 @@ export const announceJob = async (): Promise<string> => {
   return id;
 };
 export const onJob = (more: object = {}): Ask => async () => about(served, { endpointId: served, jobId: await failedJob(), ...more });
-export const submission = (endpointId: string): SubmitJobRequest => SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
+export const submission = (endpointId: string): SubmitJobRequest =>
+  SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
 export const onPipeline = (pipelined: (jobId: string) => object): Ask => async (apiKey) =>
   about(served, { calls: [{ callId: 1, apiKey, call: pipelined(await failedJob()) }] });
 export const newMachine = async (): Promise<string> => {
