@@ -30,8 +30,8 @@ import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 const deploy = join(import.meta.dirname, '../../deploy');
 /** These are 0 where all is well, nothing is slow and no image is pulled, and told as 0. All others have something to show. */
 const NOTHING = new Set([
-  'Results that wait on disks of agents', 'Attempts taken back from lost machines a second', 'Image pulls a second',
-  'Batchers, items that wait of those that may',
+  'Outcomes spooled on agents', 'Attempts requeued from lost machines per second', 'Image pulls per second',
+  'Batcher queue in use (share)',
 ]);
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
 /** For as long as the dashboards are looked at, requests are held and an answer is not read. */
