@@ -9,6 +9,8 @@ import { runsAsRoot } from '../core/runtime/host-user.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { tlsFaults } from '../proto/wire/tls.ts';
 import type { TlsFiles } from '../proto/wire/tls.ts';
+import type { Ulimit } from './executors/container/container-plan.ts';
+import { parseUlimit } from './launch/container-ulimits.ts';
 import type { StopPolicy } from './attempts/stop-policy.ts';
 import type { EngineSearch } from './executors/container/engine-finder.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
@@ -53,6 +55,8 @@ export interface AgentConfig {
   containers: EngineSearch;
   /** Vendor and class of this machine's CDI devices. SLIPWAY_CDI_KIND, default `nvidia.com/gpu`. */
   cdiKind: string;
+  /** Of processes in containers. SLIPWAY_CONTAINER_ULIMITS, default: none but the engine's own. */
+  containerUlimits: readonly Ulimit[];
   /**
    * Registries that may be at addresses of private networks, `host` or `host:port`. SLIPWAY_PRIVATE_REGISTRIES, separated by commas; true: all; default none.
    */
@@ -149,6 +153,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
     allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
+    containerUlimits: readUlimits(reader),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     prefetch: reader.flag('SLIPWAY_PREFETCH', false),
     imageDiskGb: reader.integer('SLIPWAY_IMAGE_DISK_GB', 0, 0, 1_000_000),
@@ -182,6 +187,16 @@ function readTlsFiles(reader: EnvReader): TlsFiles {
   ];
   for (const fault of tlsFaults({ caFile, certFile, certKeyFile })) reader.fault(fault);
   return { caFile, certFile, certKeyFile };
+}
+
+function readUlimits(reader: EnvReader): Ulimit[] {
+  return reader.list('SLIPWAY_CONTAINER_ULIMITS', []).flatMap((text) => {
+    const limit = parseUlimit(text);
+    if (limit) return [limit];
+    reader.fault(`SLIPWAY_CONTAINER_ULIMITS has ${JSON.stringify(text)}, but each must be name=soft or name=soft:hard, `
+      + 'for instance memlock=unlimited or nofile=65536:1048576');
+    return [];
+  });
 }
 
 function readTunnelAddresses(reader: EnvReader): string[] {

@@ -37,6 +37,17 @@ t.test('all faults at once', async (t) => {
   for (const name of ['SLIPWAY_CORE_ADDRESS', 'SLIPWAY_AGENT_KEY', 'SLIPWAY_VIRTUAL_GPUS', 'SLIPWAY_STOP_POLICY']) t.match(error.message, name);
 });
 
+t.test('limits of processes in containers', async (t) => {
+  const limits = (text: string) => readAgentConfig({ ...required, SLIPWAY_CONTAINER_ULIMITS: text }).containerUlimits;
+  t.same(readAgentConfig(required).containerUlimits, []);
+  t.same(limits('memlock=unlimited, nofile=1024:2048'), [
+    { name: 'memlock', soft: Number.MAX_SAFE_INTEGER, hard: Number.MAX_SAFE_INTEGER }, { name: 'nofile', soft: 1_024, hard: 2_048 },
+  ]);
+  for (const wrong of ['nofile', 'files=1', 'nofile=', 'nofile=-1', 'nofile=2:1', 'nofile=unlimited:1', 'nofile=1:2:3']) {
+    t.throws(() => limits(wrong), /SLIPWAY_CONTAINER_ULIMITS has .*name=soft:hard/, wrong);
+  }
+});
+
 t.test('as whom workers run', async (t) => {
   const setting = (text: string, asRoot = true) => readAgentConfig({ ...required, SLIPWAY_WORKER_USER: text }, asRoot).workerUser;
   t.same(readAgentConfig(required).workerUser, { kind: 'same' });

@@ -48,7 +48,10 @@ t.test('an image keeps what is not said', async (t) => {
 });
 
 // The second because Podman's own default is more than a small virtual machine may give.
-const LIMITS = [{ name: 'nofile', soft: 123, hard: 456 }, { name: 'nproc', soft: 4_000, hard: 4_000 }];
+const LIMITS = [
+  { name: 'memlock', soft: Number.MAX_SAFE_INTEGER, hard: Number.MAX_SAFE_INTEGER },
+  { name: 'nofile', soft: 123, hard: 456 }, { name: 'nproc', soft: 4_000, hard: 4_000 },
+];
 
 t.test('a made-up vendor of CDI devices', { skip: podmanSkip }, async (t) => {
   const kind = `slipway-${freshId()}.example/gpu`;
