@@ -26,10 +26,13 @@ import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
+import type { HostMachine } from './container-host.ts';
 import { openState, takeDataFolder } from './data-folder.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
+import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';
+import type { Inventory } from './inventory/last-inventory.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
@@ -107,6 +110,9 @@ class AgentProcess extends SingleRunService {
   readonly #lease: Lease;
   readonly #takeover: Takeover;
   readonly #gpus: MachineGpus;
+  readonly #connect: ConnectLoop;
+  /** Keeps the lease of the run before while the inventory takes long. */
+  readonly #early: Loop;
   readonly #stopping = new AbortController();
   readonly #measures: MetricsServer;
   #isConnected = false;
@@ -157,12 +163,16 @@ class AgentProcess extends SingleRunService {
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
     this.#lease = new Lease({
       clock,
-      // Core may give every attempt away now, so none may go on here.
-      onExpired: () => this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.'),
+      onExpired: () => {
+        // Core may give every attempt away now, so none may go on here.
+        if (!this.#takeover.expire()) this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.');
+      },
     });
     this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
     const connect = this.#buildConnectLoop(tls);
+    this.#connect = connect;
+    this.#early = new Loop({ name: 'early', periodMs: WATCH_PERIOD_MS, pass: async () => this.#takeover.beat(), ...seams });
     this.#gpus = new MachineGpus({
       ...seams, virtual: config.virtualGpus, onHealth: () => connect.renew('a GPU came or went'), onLoads: () => this.#parts.outbox.addGpuLoads(),
     });
@@ -189,19 +199,71 @@ class AgentProcess extends SingleRunService {
     const recovered = await openState(dataDir, () => this.#parts.outcomes.recover());
     await this.#takeover.open();
     this.#machineId = id;
-    await this.#gpus.read(id);
-    // Containers have to find the bridge, and workers the engine.
-    await this.#bridge.start();
-    this.#containers.know({ id: this.#machineId, gpus: this.#gpus.all, instance: this.#instance.instance, left: this.#takeover.left });
-    await this.#containers.start();
-    await sweepProcesses();
-    await this.#takeover.begin();
+    await this.#takeInventory(sweepProcesses);
     await startAll(this.services, this.#seams.logger, this.ending);
     this.#seams.logger.info({ machineId: id, gpus: this.#gpus.all.length, recovered, bridge: this.#bridge.url }, 'agent started');
   }
 
+  /**
+   * Finds out what the machine has, and adopts what the run before left. When that takes so long that the lease would end,
+   * the session is opened with what the run before knew.
+   */
+  async #takeInventory(sweepProcesses: () => Promise<void>): Promise<void> {
+    const last = await readLastInventory(this.#config.dataDir);
+    const done = new AbortController();
+    const reading = this.#gpus.read(this.#machineId);
+    const opened = this.#openEarly(last, AbortSignal.any([done.signal, this.ending]));
+    try {
+      await Promise.race([reading, opened.then((isOpen) => (isOpen ? undefined : reading))]);
+      // Containers have to find the bridge, and workers the engine.
+      await this.#bridge.start();
+      this.#knowMachine(this.#takeover.left);
+      await this.#containers.start();
+      await sweepProcesses();
+      await this.#takeover.begin();
+    } finally {
+      done.abort();
+    }
+    const isEarly = await opened;
+    await this.#early.stop();
+    this.#inbound.release();
+    void reading.then(() => this.#tookInventory(isEarly ? last : undefined));
+  }
+
+  #knowMachine(left: HostMachine['left']): void {
+    this.#containers.know({ id: this.#machineId, gpus: this.#gpus.all, instance: this.#instance.instance, left });
+  }
+
+  /** Reports what differs from `assumed`, and keeps it for the next run. Never rejects. */
+  async #tookInventory(assumed: Inventory | undefined): Promise<void> {
+    const { cudaVersion } = this.#gpus;
+    const gpus = this.#gpus.all;
+    if (assumed && JSON.stringify(gpus) !== JSON.stringify(assumed.gpus)) {
+      this.#knowMachine({ units: new Set(), waitMs: 0 });
+      this.#connect.renew('the GPUs were read');
+    }
+    await keepInventory(this.#config.dataDir, { gpus, cudaVersion, containers: this.#containers.has });
+  }
+
+  /** Opens the session when the inventory takes too long, unless `done` comes first. Returns whether it did. */
+  async #openEarly(last: Inventory | undefined, done: AbortSignal): Promise<boolean> {
+    const { clock, logger } = this.#seams;
+    const { patienceMs } = this.#takeover;
+    if (!last || patienceMs === undefined) return false;
+    await delay(clock, patienceMs, done);
+    if (done.aborted) return false;
+    logger.warn('the inventory takes long: the session is opened with that of the run before');
+    this.#gpus.assume(last.gpus, last.cudaVersion);
+    if (!this.#containers.executor) this.#containers.assume(last.containers);
+    this.#inbound.hold();
+    await this.#early.start();
+    await this.#connect.start();
+    return true;
+  }
+
   protected override async onStop(): Promise<void> {
     this.#inbound.close();
+    await this.#early.stop();
     this.#stopping.abort();
     if (this.keepContainers) await this.#containers.pause();
     await Promise.all([this.#parts.pool.stopAll(this), this.#pods.stop(this)]);

@@ -120,7 +120,12 @@ export class ContainerHost extends BaseService {
     return this.#has;
   }
 
-  /** To be called before `start`. */
+  /** Takes this for what is there until the first look. */
+  assume(has: MachineContainers): void {
+    this.#has = has;
+  }
+
+  /** To be called before `start`, and again when more is known. */
   know(machine: HostMachine): void {
     this.#machine = machine;
   }

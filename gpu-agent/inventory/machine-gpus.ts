@@ -48,6 +48,12 @@ export class MachineGpus {
     this.#cudaVersion = cudaVersion;
   }
 
+  /** Takes these for the machine's until they were read. */
+  assume(gpus: readonly MachineGpu[], cudaVersion: string): void {
+    this.#all = gpus;
+    this.#cudaVersion = cudaVersion;
+  }
+
   /** Without numbers while one of them is not well: the driver may count the others anew. */
   get all(): readonly MachineGpu[] {
     return this.#all.some(({ uuid }) => this.faultOf(uuid) !== '') ? this.#all.map((gpu) => ({ ...gpu, index: undefined })) : this.#all;

@@ -37,6 +37,8 @@ export interface InboundParts {
 export class Inbound {
   readonly #parts: InboundParts;
   #closed = false;
+  /** What came before the agent could handle it. `undefined` if it can. */
+  #held: SessionResponse[] | undefined;
 
   constructor(parts: InboundParts) {
     this.#parts = parts;
@@ -47,8 +49,21 @@ export class Inbound {
     this.#closed = true;
   }
 
+  /** The agent cannot handle messages yet: they wait. */
+  hold(): void {
+    this.#held ??= [];
+  }
+
+  /** Handles what has waited, and from now on every message at once. */
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const message of held) this.receive(message);
+  }
+
   /** Handles one message. */
   receive(message: SessionResponse): void {
+    if (this.#held) return void this.#held.push(message);
     const { pool, pods, images, intake, stopper, outcomes, chunks, large } = this.#parts;
     if (message.welcome) pool.connected();
     if (message.desired && !this.#closed) {

@@ -1,7 +1,8 @@
 // test: alone, postgres, python, 120 s
 /** Containers and their attempts outlive their agent, on a real Podman: killed, stopped for a restart, away for too long, gone for good. */
-import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -15,10 +16,45 @@ import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(400_000);
 
+/** Returns a driver, by the PATH to it, and an engine, by its socket, that answer nothing while they are stalled. */
+async function slowInventory(t: Test, engine: string) {
+  const folder = t.testdir({});
+  const stalled = join(folder, 'stalled');
+  writeFileSync(join(folder, 'nvidia-smi'), `#!/bin/sh\nwhile [ -e ${stalled} ]; do sleep 0.1; done\nexit 9\n`, { mode: 0o755 });
+  let gate = Promise.withResolvers<void>();
+  gate.resolve();
+  const sockets = new Set<Socket>();
+  const proxy = createServer({ allowHalfOpen: true }, (socket) => {
+    const upstream = connect({ path: engine, allowHalfOpen: true });
+    for (const end of [socket, upstream]) sockets.add(end.on('close', () => sockets.delete(end)).on('error', () => end.destroy()));
+    upstream.pipe(socket);
+    void gate.promise.then(() => socket.pipe(upstream));
+  });
+  const socket = join(folder, 'engine.sock');
+  await new Promise<void>((resolve, reject) => { proxy.once('error', reject).listen(socket, resolve); });
+  t.teardown(() => {
+    for (const end of sockets) end.destroy();
+    proxy.close();
+  });
+  return {
+    socket,
+    path: `${folder}:${process.env['PATH']}`,
+    stall: () => {
+      gate = Promise.withResolvers();
+      writeFileSync(stalled, '');
+    },
+    answer: () => {
+      rmSync(stalled);
+      gate.resolve();
+    },
+  };
+}
+
 t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();
   await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/ticks.py'), 'localhost/ticks:1');
-  const slipway = await startProcesses(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const slow = await slowInventory(t, podman.socket);
+  const slipway = await startProcesses(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: slow.socket, PATH: slow.path } });
   const [agent] = slipway.agents;
   t.teardown(async () => {
     // As Ctrl-C: nothing may stay with the test's Podman.
@@ -67,6 +103,24 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     await checkTicks(t, jobId, 80, 1);
     t.equal(await attemptOf(jobId), 1);
     t.same(await containers(), before);
+  });
+
+  await t.test('kill -9, and neither driver nor engine answer before the lease would be over: the same', async (t) => {
+    const jobId = await ticking(60, 0.5);
+    const before = await containers();
+    await agent!.kill();
+    const [{ over }] = await slipway.sql<[{ over: Date }]>`SELECT lease_expires_at AS over FROM machine`;
+    slow.stall();
+    const starting = agent!.start();
+    await waitFor('the lease of the run before to be over', async () => {
+      const [row] = await slipway.sql<{ isOver: boolean }[]>`SELECT now() > ${over} + interval '1 s' AS "isOver"`;
+      return row!.isOver;
+    }, 30_000);
+    slow.answer();
+    await starting;
+    t.same(await containers(), before);
+    await checkTicks(t, jobId, 60, 1);
+    t.equal(await attemptOf(jobId), 1);
   });
 
   await t.test('SIGTERM, as for an upgrade: the same', async (t) => {
