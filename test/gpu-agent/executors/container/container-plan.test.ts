@@ -49,7 +49,7 @@ t.test('an image keeps what is not said', async (t) => {
 
 // The second because Podman's own default is more than a small virtual machine may give.
 const LIMITS = [
-  { name: 'memlock', soft: Number.MAX_SAFE_INTEGER, hard: Number.MAX_SAFE_INTEGER },
+  { name: 'memlock', soft: 1_048_576, hard: 2_097_152 },
   { name: 'nofile', soft: 123, hard: 456 }, { name: 'nproc', soft: 4_000, hard: 4_000 },
 ];
 
@@ -64,12 +64,13 @@ t.test('a made-up vendor of CDI devices', { skip: podmanSkip }, async (t) => {
   t.teardown(() => rmSync(file));
 
   const { executor } = makeExecutor(await startPodman(), { cdiKind: kind, ulimits: LIMITS });
-  const launch = launchOf('env; ls /dev; ulimit -n', { gpus: [{ uuid: 'GPU-one', virtual: false }, { uuid: 'MIG-three', virtual: false }] });
+  const launch = launchOf('env; ls /dev; ulimit -n; ulimit -l', { gpus: [{ uuid: 'GPU-one', virtual: false }, { uuid: 'MIG-three', virtual: false }] });
   const unit = await startContainer(executor, launch);
   t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
   t.match(launch.output(), /GOT_GPU_one=yes[\s\S]*made-up-GPU-one\nmade-up-MIG-three\n/);
   t.notMatch(launch.output(), /two/);
   t.match(launch.output(), /^123$/m);
+  t.match(launch.output(), /^1024$/m, 'in KiB');
 
   const missing = await startContainer(executor, launchOf('', { gpus: [{ uuid: 'GPU-none', virtual: false }] }));
   t.match((await missing.ended).failure, /GPU-none/);
