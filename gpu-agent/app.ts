@@ -26,13 +26,10 @@ import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
-import type { HostMachine } from './container-host.ts';
 import { openState, takeDataFolder } from './data-folder.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
-import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';
-import type { Inventory } from './inventory/last-inventory.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
@@ -42,6 +39,7 @@ import { ImageSettler } from './session/image-settler.ts';
 import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
 import { TunnelKeeper } from './tunnel/tunnel-keeper.ts';
+import { StartInventory } from './start-inventory.ts';
 import { StandbyRoom } from './units/workers/standby-room.ts';
 import { dropAllIn } from './users/given-folder.ts';
 import { SharedFolders } from './users/shared-folder.ts';
@@ -110,9 +108,7 @@ class AgentProcess extends SingleRunService {
   readonly #lease: Lease;
   readonly #takeover: Takeover;
   readonly #gpus: MachineGpus;
-  readonly #connect: ConnectLoop;
-  /** Keeps the lease of the run before while the inventory takes long. */
-  readonly #early: Loop;
+  readonly #inventory: StartInventory;
   readonly #stopping = new AbortController();
   readonly #measures: MetricsServer;
   #isConnected = false;
@@ -171,13 +167,13 @@ class AgentProcess extends SingleRunService {
     this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
     const connect = this.#buildConnectLoop(tls);
-    this.#connect = connect;
-    this.#early = new Loop({ name: 'early', periodMs: WATCH_PERIOD_MS, pass: async () => this.#takeover.beat(), ...seams });
     this.#gpus = new MachineGpus({
       ...seams, virtual: config.virtualGpus, onHealth: () => connect.renew('a GPU came or went'), onLoads: () => this.#parts.outbox.addGpuLoads(),
     });
     const oldLogs = new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass: () => this.#units.archive.prune(), ...this.#seams });
     const certificates = new CertificateWatch({ prefix: 'slipway_agent', check: () => tls.check(), metrics, ...seams });
+    const [gpus, containers, takeover, inbound, bridge, units] = [this.#gpus, this.#containers, this.#takeover, this.#inbound, this.#bridge, this.#units];
+    this.#inventory = new StartInventory({ ...seams, gpus, containers, takeover, inbound, connect, bridge, units, dataDir: config.dataDir });
     const rest = [this.#buildTunnels(tls), ...this.#gpus.services, oldLogs, certificates, this.#measures];
     this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, ...rest];
   }
@@ -189,7 +185,7 @@ class AgentProcess extends SingleRunService {
 
   protected override async onStart(): Promise<void> {
     const { dataDir } = this.#config;
-    const { users, archive, sweepProcesses, scratchFolder, podsFolder } = this.#units;
+    const { users, archive, scratchFolder, podsFolder } = this.#units;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
     await dropAllIn(scratchFolder).catch((error: unknown) => this.#seams.logger.warn({ err: error }, 'old scratch folders were not removed'));
     await users.open(dataDir, [scratchFolder, podsFolder]);
@@ -199,71 +195,14 @@ class AgentProcess extends SingleRunService {
     const recovered = await openState(dataDir, () => this.#parts.outcomes.recover());
     await this.#takeover.open();
     this.#machineId = id;
-    await this.#takeInventory(sweepProcesses);
+    await this.#inventory.take({ id, instance: this.#instance.instance }, this.ending);
     await startAll(this.services, this.#seams.logger, this.ending);
     this.#seams.logger.info({ machineId: id, gpus: this.#gpus.all.length, recovered, bridge: this.#bridge.url }, 'agent started');
   }
 
-  /**
-   * Finds out what the machine has, and adopts what the run before left. When that takes so long that the lease would end,
-   * the session is opened with what the run before knew.
-   */
-  async #takeInventory(sweepProcesses: () => Promise<void>): Promise<void> {
-    const last = await readLastInventory(this.#config.dataDir);
-    const done = new AbortController();
-    const reading = this.#gpus.read(this.#machineId);
-    const opened = this.#openEarly(last, AbortSignal.any([done.signal, this.ending]));
-    try {
-      await Promise.race([reading, opened.then((isOpen) => (isOpen ? undefined : reading))]);
-      // Containers have to find the bridge, and workers the engine.
-      await this.#bridge.start();
-      this.#knowMachine(this.#takeover.left);
-      await this.#containers.start();
-      await sweepProcesses();
-      await this.#takeover.begin();
-    } finally {
-      done.abort();
-    }
-    const isEarly = await opened;
-    await this.#early.stop();
-    this.#inbound.release();
-    void reading.then(() => this.#tookInventory(isEarly ? last : undefined));
-  }
-
-  #knowMachine(left: HostMachine['left']): void {
-    this.#containers.know({ id: this.#machineId, gpus: this.#gpus.all, instance: this.#instance.instance, left });
-  }
-
-  /** Reports what differs from `assumed`, and keeps it for the next run. Never rejects. */
-  async #tookInventory(assumed: Inventory | undefined): Promise<void> {
-    const { cudaVersion } = this.#gpus;
-    const gpus = this.#gpus.all;
-    if (assumed && JSON.stringify(gpus) !== JSON.stringify(assumed.gpus)) {
-      this.#knowMachine({ units: new Set(), waitMs: 0 });
-      this.#connect.renew('the GPUs were read');
-    }
-    await keepInventory(this.#config.dataDir, { gpus, cudaVersion, containers: this.#containers.has });
-  }
-
-  /** Opens the session when the inventory takes too long, unless `done` comes first. Returns whether it did. */
-  async #openEarly(last: Inventory | undefined, done: AbortSignal): Promise<boolean> {
-    const { clock, logger } = this.#seams;
-    const { patienceMs } = this.#takeover;
-    if (!last || patienceMs === undefined) return false;
-    await delay(clock, patienceMs, done);
-    if (done.aborted) return false;
-    logger.warn('the inventory takes long: the session is opened with that of the run before');
-    this.#gpus.assume(last.gpus, last.cudaVersion);
-    if (!this.#containers.executor) this.#containers.assume(last.containers);
-    this.#inbound.hold();
-    await this.#early.start();
-    await this.#connect.start();
-    return true;
-  }
-
   protected override async onStop(): Promise<void> {
     this.#inbound.close();
-    await this.#early.stop();
+    await this.#inventory.stop();
     this.#stopping.abort();
     if (this.keepContainers) await this.#containers.pause();
     await Promise.all([this.#parts.pool.stopAll(this), this.#pods.stop(this)]);
@@ -288,13 +227,12 @@ class AgentProcess extends SingleRunService {
     const { launcher, archive, handover, starts, onStart, podsFolder } = this.#units;
     const { outbox, runLog, reach } = this.#parts;
     return new PodKeeper({
-      reach, launcher, archive, handover, starts, onStart, graceMs: this.#config.workerGraceMs,
+      ...this.#seams, reach, launcher, archive, handover, starts, onStart, graceMs: this.#config.workerGraceMs,
       files: new PodFiles(podsFolder, new SharedFolders(this.#seams.logger)),
       onChanged: (podId) => {
         runLog.pod(podId, this.#pods.get(podId)?.keepsake);
         outbox.addPod(podId);
       },
-      ...this.#seams,
     });
   }
 

@@ -194,7 +194,8 @@ export class ContainerHost extends BaseService {
       networks: new UnitNetworks({
         machineId: id, firewall: this.#firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge,
       }),
-      machineId: id, cdiKind: config.cdiKind, ulimits: config.containerUlimits, privateRegistries: config.privateRegistries, onImage: (image) => this.#keeper.used(image), onPull,
+      machineId: id, cdiKind: config.cdiKind, ulimits: config.containerUlimits,
+      privateRegistries: config.privateRegistries, onImage: (image) => this.#keeper.used(image), onPull,
       makeRoom: (bytes) => this.#makeRoom(bytes), clock, random, logger,
     });
     const { instance, left } = this.#machine;

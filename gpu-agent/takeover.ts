@@ -102,12 +102,11 @@ export class Takeover {
   beat(): void {
     const { runLog, containers, lease, clock } = this.#parts;
     if (!runLog.keepsAny) return;
-    const { bridgeUrl: bridge, isPatient } = containers;
-    const way = this.#begun ? { bridge, isPatient } : { bridge: this.#last!.run!.bridge, isPatient: this.#last!.run!.isPatient };
+    const { bridge, isPatient } = (this.#begun ? undefined : this.#last?.run) ?? { bridge: containers.bridgeUrl, isPatient: containers.isPatient };
     const aliveMs = clock.machineMs();
     const { heldFromMs, lengthMs } = lease;
     runLog.run({
-      ...way, aliveMs, leaseMs: lengthMs,
+      bridge, isPatient, aliveMs, leaseMs: lengthMs,
       ...(heldFromMs !== undefined && { leaseFromMs: Math.floor(heldFromMs + aliveMs - clock.monotonicMs()) }),
     });
   }

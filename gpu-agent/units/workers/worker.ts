@@ -71,7 +71,6 @@ export class Worker implements UnitKind {
     this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts, former && { asked: former.asked, made: undefined });
     this.#notAgain = former && 'The worker ended while its agent was away.';
     this.#refresh = former?.refresh ?? false;
-    // Core may hear of it before its life begins here.
     if (former) this.#state = former.frozen ? WorkerState.FROZEN : this.#stateNow();
     this.sdk.learn(former?.sdk ?? '');
   }
@@ -139,7 +138,6 @@ export class Worker implements UnitKind {
     return this.#unit.isEnding;
   }
 
-  /** It has ended and left nothing. */
   get over(): Promise<void> { return this.#unit.over; }
 
   /** Begins its life. */

@@ -1,0 +1,101 @@
+/**
+ * Finds out what the machine has, and adopts what the last run of the agent left. When that takes so long that the lease
+ * would end, the session is opened with the inventory of the last run; what differs is reported when it is known.
+ */
+import { delay } from '../core/runtime/clock.ts';
+import type { Clock, Random } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { Loop } from '../core/runtime/loop.ts';
+import type { Service } from '../core/runtime/service.ts';
+import type { ContainerHost, HostMachine } from './container-host.ts';
+import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';
+import type { Inventory } from './inventory/last-inventory.ts';
+import type { MachineGpus } from './inventory/machine-gpus.ts';
+import type { ConnectLoop } from './session/connect-loop.ts';
+import type { Inbound } from './session/inbound.ts';
+import type { Takeover } from './takeover.ts';
+
+/** Who takes part. */
+export interface StartParts {
+  dataDir: string;
+  gpus: MachineGpus;
+  containers: ContainerHost;
+  takeover: Takeover;
+  inbound: Inbound;
+  connect: ConnectLoop;
+  bridge: Service;
+  /** Ends processes of earlier runs. */
+  units: { sweepProcesses(): Promise<void> };
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** How often the lease is kept on disk for the reaper, in milliseconds. */
+const BEAT_PERIOD_MS = 250;
+
+export class StartInventory {
+  readonly #parts: StartParts;
+  readonly #beating: Loop;
+
+  constructor(parts: StartParts) {
+    this.#parts = parts;
+    const pass = async (): Promise<void> => parts.takeover.beat();
+    this.#beating = new Loop({ name: 'early', periodMs: BEAT_PERIOD_MS, pass, ...parts });
+  }
+
+  /** Resolves when workers can be started. `ending`: the agent stops. */
+  async take(machine: Pick<HostMachine, 'id' | 'instance'>, ending: AbortSignal): Promise<void> {
+    const { dataDir, gpus, containers, takeover, inbound, bridge, units } = this.#parts;
+    const last = await readLastInventory(dataDir);
+    const done = new AbortController();
+    const reading = gpus.read(machine.id);
+    const opened = this.#openEarly(last, AbortSignal.any([done.signal, ending]));
+    try {
+      await Promise.race([reading, opened.then((isOpen) => (isOpen ? undefined : reading))]);
+      // Containers have to find the bridge, and workers the engine.
+      await bridge.start();
+      containers.know({ ...machine, gpus: gpus.all, left: takeover.left });
+      await containers.start();
+      await units.sweepProcesses();
+      await takeover.begin();
+    } finally {
+      done.abort();
+    }
+    const isEarly = await opened;
+    await this.stop();
+    inbound.release();
+    void reading.then(() => this.#report(machine, isEarly ? last : undefined));
+  }
+
+  /** The lease is not kept any more. */
+  async stop(): Promise<void> {
+    await this.#beating.stop();
+  }
+
+  /** Opens the session when the inventory takes too long, unless `done` comes first. Returns whether it did. */
+  async #openEarly(last: Inventory | undefined, done: AbortSignal): Promise<boolean> {
+    const { gpus, containers, takeover, inbound, connect, clock, logger } = this.#parts;
+    const { patienceMs } = takeover;
+    if (!last || patienceMs === undefined) return false;
+    await delay(clock, patienceMs, done);
+    if (done.aborted) return false;
+    logger.warn('the inventory takes long: the session is opened with that of the last run');
+    gpus.assume(last.gpus, last.cudaVersion);
+    if (!containers.executor) containers.assume(last.containers);
+    inbound.hold();
+    await this.#beating.start();
+    await connect.start();
+    return true;
+  }
+
+  /** Reports what differs from `assumed`, and keeps it for the next run. Never rejects. */
+  async #report(machine: Pick<HostMachine, 'id' | 'instance'>, assumed: Inventory | undefined): Promise<void> {
+    const { dataDir, gpus: { all: gpus, cudaVersion }, containers, connect } = this.#parts;
+    if (assumed && JSON.stringify(gpus) !== JSON.stringify(assumed.gpus)) {
+      containers.know({ ...machine, gpus, left: { units: new Set(), waitMs: 0 } });
+      connect.renew('the GPUs were read');
+    }
+    await keepInventory(dataDir, { gpus, cudaVersion, containers: containers.has });
+  }
+}
