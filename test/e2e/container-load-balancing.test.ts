@@ -7,6 +7,7 @@ import type { Pod } from '../../proto/gen/slipway/v1/pod.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { readMetrics, valueOf } from '../helpers/metrics.ts';
 import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -18,7 +19,9 @@ const IMAGE = 'localhost/lb-worker:1';
 t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();
   await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/asgi.py'), IMAGE);
-  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_AGENT_LOCATIONS: 'here' } });
+  const system = await startSystem(t, { agentEnv: {
+    SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_AGENT_LOCATIONS: 'here', SLIPWAY_METRICS_LISTEN: '127.0.0.1:0',
+  } });
   const { at, shown } = lbClient(system);
   const image = { imageName: IMAGE, containerDiskInGb: 0 };
 
@@ -48,6 +51,21 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
     await waitFor('its end', async () => (await (await at(endpointId, '/x', toIt)).text()).includes('affinity_worker_gone'));
     const next = await shown(at(endpointId, '/x'));
     t.not(next.worker, worker, 'the request waited for its successor');
+  });
+
+  await t.test('out of memory: its request fails, its reason says so, it is counted, and another takes its place', async (t) => {
+    const more = { ...image, ports: ['8123/http'], env: { HOST: '0.0.0.0' } };
+    const fields = { workersMin: 1, workersMax: 1, instanceIds: ['cpu3c-1-1'] };
+    const endpointId = await lbEndpoint(system, fields, { command: [], more });
+    const { worker } = await shown(at(endpointId, '/x'));
+    t.equal((await at(endpointId, '/memory?2000')).status, 502);
+    const reason = await waitFor('its reason', async () => {
+      const { workers, recent } = await call(system.clients.machines, 'listWorkers', { endpointId }, system.key);
+      return [...workers, ...recent].find(({ id, reason }) => id === worker && reason !== '')?.reason;
+    });
+    t.match(reason, /ran out of memory: it has 1 GiB/);
+    t.equal(valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_workers_out_of_memory_total'), 1);
+    t.not((await shown(at(endpointId, '/x'))).worker, worker);
   });
 
   await t.test('a machine among others: a port of the host leads to each', async (t) => {

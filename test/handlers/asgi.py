@@ -8,7 +8,7 @@ seen = []
 
 
 async def app(scope, receive, send):
-    """Answers every request with what stands in it; `/seen` with all that came before; `/full` with that it has no room."""
+    """Answers every request with what stands in it; `/seen` with all that came before; `/full` with that it has no room; `/memory?MB` takes so much."""
     if scope["type"] != "http":
         return
     path = scope["raw_path"].decode() if scope.get("raw_path") else scope["path"]
@@ -25,6 +25,8 @@ async def app(scope, receive, send):
         more = message.get("more_body", False)
     if path != os.environ["HEALTH_CHECK_PATH"]:
         seen.append(f"{scope['method']} {path}")
+    if path == "/memory":
+        seen.append("x" * (int(query) << 20))
     headers = [text.decode("latin1") for pair in scope["headers"] for text in pair]
     worker = {"worker": name, "port": os.environ["PORT"], "seen": seen}
     shown = {"method": scope["method"], "url": path, "headers": headers, "bytes": size, **worker}
