@@ -6,7 +6,7 @@ import { makeTestPythons } from './test-pythons.ts';
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'disconnect'] as const) process.once(signal, () => stopping.abort());
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '../..');
 const report = (line: string): void => { process.stdout.write(`${line}\n`); };
 const seams = { report, signal: stopping.signal, clock: systemClock };
 

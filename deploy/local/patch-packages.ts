@@ -9,7 +9,7 @@ import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { applyPatch, parsePatch, reversePatch, type StructuredPatch } from 'diff';
 
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '../..');
 /** Ends the name of a file's copy as it was published: a patch that has changed starts from there. */
 const PUBLISHED = '.published';
 

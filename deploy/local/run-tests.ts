@@ -20,7 +20,7 @@ import { TestResultReader } from './test-results.ts';
 import type { FailedFile, TestResults } from './test-results.ts';
 import { filesToRunAgain, resultsOfBoth } from './test-second-run.ts';
 
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '../..');
 const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
 const poolProgram = join(import.meta.dirname, 'test-pool.ts');
 /** Files side by side that one PostgreSQL has connections for. */

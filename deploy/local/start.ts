@@ -10,7 +10,7 @@ import { helpText, readOptions, UsageError } from './options.ts';
 import { Progress } from './progress.ts';
 import { ProcessError } from './supervised-process.ts';
 
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '../..');
 const callerDir = process.env.INIT_CWD ?? process.cwd();
 const EXIT_USAGE = 2;
 /** Where the command line looks by itself. */

@@ -15,7 +15,7 @@ import type { FileResult } from './test-process.ts';
 /** What the pool is told besides the files. */
 const COUNTS = { jobs: { type: 'string', default: '2' }, spare: { type: 'string', default: '0' } } as const;
 
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '../..');
 
 class Report {
   #ended = 0;

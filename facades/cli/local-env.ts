@@ -20,7 +20,7 @@ export interface LocalFacts {
   exampleBody: string | undefined;
 }
 
-const ROOT = join(import.meta.dirname, '..', '..');
+const ROOT = join(import.meta.dirname, '../..');
 
 /** Files that are looked for when none is named: of the current folder, then of the checkout. */
 export function usualFiles(workingDir: string): string[] {

@@ -113,7 +113,7 @@ export class EndpointSetLink extends BaseService {
       const end = (cause?: string): void => {
         if (ended) return;
         ended = true;
-        if (cause !== undefined && !this.ending.aborted) logger.warn({ cause }, 'rotation stream lost, will connect again');
+        if (cause !== undefined && !this.ending.aborted) logger.warn({ cause }, 'endpoint set stream lost, will reconnect');
         leave();
         sending.stop();
         resolve();

@@ -9,7 +9,10 @@ export const ACTIVATION_HEADER = 'x-slipway-activation';
 /** Where Envoy finds it: key in the metadata `envoy.lb` of an activator. */
 export const ACTIVATION_METADATA = 'activation';
 
-/** Header by which a facade knows that a request comes from an edge, so that what it says of the client counts. Clients' own are dropped by the edge. */
+/**
+ * Header that proves that a request comes from an edge, so that its forwarded headers are trusted. Edges drop it from
+ * client requests.
+ */
 export const EDGE_HEADER = 'x-slipway-edge';
 /** Where Envoy finds it: key in the metadata `envoy.lb` of a facade. */
 export const EDGE_METADATA = 'edge';
@@ -22,13 +25,13 @@ export interface Activation {
 
 const FORM = /^([\w-]{1,128})\.([\w-]{1,128})\.[\w-]+$/;
 
-/** Says it. `edgeKey` must not be empty. */
+/** Returns the header value. `edgeKey` must not be empty. */
 export function activationText(edgeKey: string, { endpointId, accountId }: Activation): string {
   const text = `${endpointId}.${accountId}`;
   return `${text}.${createHmac('sha256', edgeKey).update(`activation ${text}`).digest('base64url')}`;
 }
 
-/** Understands it; undefined: nobody with this key has said it. */
+/** Reads the header value. Returns `undefined` if it is not valid for this key. */
 export function readActivation(edgeKey: string, text: string): Activation | undefined {
   const [, endpointId, accountId] = FORM.exec(text) ?? [];
   if (edgeKey === '' || endpointId === undefined || accountId === undefined) return undefined;
@@ -37,12 +40,12 @@ export function readActivation(edgeKey: string, text: string): Activation | unde
   return given.length === expected.length && timingSafeEqual(given, expected) ? { endpointId, accountId } : undefined;
 }
 
-/** What stands in EDGE_HEADER. It opens nothing else. `edgeKey` must not be empty. */
+/** Returns the value of EDGE_HEADER. `edgeKey` must not be empty. */
 export function edgeText(edgeKey: string): string {
   return createHmac('sha256', edgeKey).update('edge').digest('base64url');
 }
 
-/** Whether an edge with this key has said it. */
+/** Returns whether the value is valid for this key. */
 export function isEdgeText(edgeKey: string, text: string): boolean {
   if (edgeKey === '') return false;
   const [given, expected] = [Buffer.from(text), Buffer.from(edgeText(edgeKey))];

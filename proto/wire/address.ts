@@ -1,20 +1,20 @@
 /** Addresses of core as people write them: host:port, or grpcs://host:port where TLS is spoken. */
 
-/** Where to connect, and how. */
+/** Address of a server. */
 export interface ServerAddress {
   /** host:port. */
   target: string;
-  /** By TLS. */
+  /** Uses TLS. */
   secure: boolean;
 }
 
-/** What `parseAddress` takes, for texts. */
+/** Forms that `parseAddress` accepts, for messages. */
 export const ADDRESS_FORMS = 'HOST:PORT, or grpcs://HOST:PORT where TLS is spoken';
 
 const FORM = /^(grpcs:\/\/)?((?:[\w.-]+|\[[0-9a-fA-F:.]+\]):(\d{1,5}))$/;
 const PORT_MAX = 65_535;
 
-/** Undefined: it is none. */
+/** Parses an address. Returns `undefined` if it is not valid. */
 export function parseAddress(text: string): ServerAddress | undefined {
   const [, scheme, target = '', port] = FORM.exec(text) ?? [];
   return Number(port) >= 1 && Number(port) <= PORT_MAX ? { target, secure: scheme !== undefined } : undefined;

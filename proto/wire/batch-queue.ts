@@ -4,7 +4,7 @@
  */
 import { BATCH_MESSAGE_BYTES } from './limits.ts';
 
-/** What still fits into one message. The first thing always does, however large it is. */
+/** Remaining capacity of one message. The first item always fits, however large it is. */
 export class MessageRoom {
   #bytesLeft: number;
   #itemsLeft: number;
@@ -15,7 +15,7 @@ export class MessageRoom {
     this.#itemsLeft = items;
   }
 
-  /** Takes room for an item; false: it waits for the next message. */
+  /** Takes capacity for an item. Returns false if it must wait for the next message. */
   take(bytes: number): boolean {
     if (this.#taken && (bytes > this.#bytesLeft || this.#itemsLeft < 1)) return false;
     this.#taken = true;
@@ -25,13 +25,16 @@ export class MessageRoom {
   }
 }
 
-/** When a queue is full. Default: never, for what is bounded by who feeds it; the owner says how. */
+/** Bound of a queue. Default: none. */
 export interface QueueBound {
   items?: number;
   bytes?: number;
 }
 
-/** A full queue has room again once it has drained to this part of its bound, so that its feeder is not stopped for every single item. */
+/**
+ * A full queue accepts items again once it has drained to this part of its bound, so that its producer is not stopped
+ * for every item.
+ */
 const LOW_SHARE = 0.75;
 
 /** Items of known size. */
@@ -58,12 +61,12 @@ export class BatchQueue<Item> {
     return this.#bytes;
   }
 
-  /** It has reached its bound, and has not drained far enough since. */
+  /** True from reaching the bound until it has drained enough. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Adds an item at the end; also to a full queue, for what cannot be refused any more. */
+  /** Appends an item, even if the queue is full: for items that can no longer be rejected. */
   add(item: Item, bytes: number): void {
     this.#items.push(item);
     this.#sizes.push(bytes);
@@ -71,7 +74,7 @@ export class BatchQueue<Item> {
     if (this.#items.length >= this.#itemsMax || this.#bytes >= this.#bytesMax) this.#isFull = true;
   }
 
-  /** Takes what fits from the front. */
+  /** Removes the items that fit from the front. */
   take(room: MessageRoom): Item[] {
     let count = 0;
     while (count < this.#items.length && room.take(this.#sizes[count]!)) {
@@ -84,7 +87,7 @@ export class BatchQueue<Item> {
     return this.#items.splice(0, count);
   }
 
-  /** Drops what waits. */
+  /** Drops all items. */
   clear(): void {
     this.#items = [];
     this.#sizes = [];

@@ -4,20 +4,22 @@
  * does not read gets nothing more, so that what waits stays with its owner, who bounds it (`BatchQueue`) and decides what goes first.
  */
 
-/** A stream that messages are written to, as gRPC has it. */
+/** A stream to write to, as gRPC has it. */
 export interface MessageSink<Message> {
-  /** `left`: the transport has taken the message and has room for another. Never called when the stream has broken. */
+  /**
+   * `left` is called when the transport has taken the message and accepts another. Never called if the stream breaks.
+   */
   write(message: Message, left: (error?: Error | null) => void): void;
 }
 
-/** Between what and what it stands. */
+/** Options of the stream. */
 export interface BatchingOptions<Message> {
   sink: MessageSink<Message>;
-  /** `soon` calls `fn` after what else is ready in this turn of the loop. */
+  /** `soon` calls `fn` after the other events of this tick. */
   clock: { soon(fn: () => void): void };
-  /** The next message, of all that waits or as much as fits (`MessageRoom`); undefined: nothing waits. */
+  /** Returns the next message (see `MessageRoom` for its size). `undefined` if nothing waits. */
   take(): Message | undefined;
-  /** A message has left. */
+  /** Called when a message has left. */
   onLeft?(message: Message): void;
 }
 
@@ -31,7 +33,7 @@ export class BatchingStream<Message> {
     this.#options = options;
   }
 
-  /** A message was written that has not left yet. */
+  /** True while a written message has not left. */
   get inFlight(): boolean {
     return this.#inFlight;
   }
@@ -40,20 +42,20 @@ export class BatchingStream<Message> {
   wake(): void {
     if (this.#scheduled || this.#inFlight || this.#closed) return;
     this.#scheduled = true;
-    // So that all that one network read brings leaves in one message.
+    // After the current tick, so that all items of one network read leave in one message.
     this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#next();
     });
   }
 
-  /** Writes all that waits, without waiting for anything, and nothing afterwards. The owner may end the stream then: what was written goes first. */
+  /** Writes all waiting items at once, and nothing afterwards. The owner may then end the stream. */
   close(): void {
     while (!this.#closed && this.#write());
     this.#closed = true;
   }
 
-  /** Writes nothing any more: the stream has broken, or nobody wants what waits. */
+  /** Stops writing: the stream is broken or no longer needed. */
   stop(): void {
     this.#closed = true;
   }

@@ -26,13 +26,16 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.use_local_subchannel_pool': 1,
 };
 
-/** What may differ between channels. */
+/** Settings of a channel. */
 export interface ChannelSettings {
-  /** A call that broke before the peer began it is sent again by the library. Default true; false where a second one would do harm. */
+  /**
+   * The library retries a call that broke before the peer started it. Default true; set false if a second call would
+   * do harm.
+   */
   retries?: boolean;
   /** Receive window in bytes; default 64 KiB, with which a large message waits for a round trip per piece. */
   windowBytes?: number;
-  /** How often a ping is sent, and how long its answer may take, in milliseconds. Default: 20 s and 10 s. */
+  /** Interval and timeout of keepalive pings, in milliseconds. Default: 20 s and 10 s. */
   pings?: { everyMs: number; answerMs: number };
   /** For addresses with TLS. Default: servers are judged by the authorities that this machine trusts, and this client has no certificate. */
   tls?: TlsSource | undefined;
@@ -40,10 +43,10 @@ export interface ChannelSettings {
   interceptors?: Interceptor[];
 }
 
-/** A generated client, or one that was made of a service's definition. */
+/** Constructor of a generated client. */
 export type ClientConstructor<Kind> = new (address: string, channelCredentials: ChannelCredentials, options?: Partial<ClientOptions>) => Kind;
 
-/** One service of a server: its definition and what answers its calls. */
+/** A service of a server: its definition and handlers. */
 export type ServedService = readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation];
 
 /**

@@ -1,6 +1,6 @@
 /** What an edge asks about each request to a load-balancing endpoint, and what it is answered (facades/activator/authorizer.ts); what workers say. */
 
-/** Stands before the request's own path. */
+/** Prefix of the path that is asked about. */
 export const AUTHORIZE_PATH = '/edge/authorize';
 /** The edges' key, in the question. */
 export const EDGE_KEY_HEADER = 'x-slipway-edge-key';
@@ -10,7 +10,7 @@ export const CLUSTER_HEADER = 'x-slipway-cluster';
 export const PATH_HEADER = 'x-slipway-path';
 /** Longest time until the answer is whole, in milliseconds. */
 export const TIMEOUT_HEADER = 'x-envoy-upstream-rq-timeout-ms';
-/** By this header, on a 503 or 429, a worker says that it is full and has done nothing. */
+/** Header by which a worker says, on a 503 or 429, that it is full and has done nothing. */
 export const FULL_HEADER = 'x-slipway-full';
 
 /** By GET of this path, with the edges' key, a facade says by what it decides besides keys and workers: AuthorizerSettings as JSON. */
@@ -38,7 +38,7 @@ export function clusterName(endpointId: string): string {
   return `ep-${endpointId}`;
 }
 
-/** The endpoint of a cluster; undefined: it is no endpoint's. */
+/** Returns the endpoint of a cluster. `undefined` if it is none. */
 export function endpointOfCluster(name: string): string | undefined {
   return name.startsWith('ep-') ? name.slice(3) : undefined;
 }

@@ -8,18 +8,18 @@ const SUBSCRIPTION_MS = 15_000;
 
 /** All in milliseconds. Tests divide them by ten before anything else reads them (test/helpers/short-timers.ts). */
 export const LINK_TIMERS = {
-  /** Pauses between two demands of an endpoint that a facade tells core: after a change, and at the latest. */
+  /** Pauses between two reports of demand of an endpoint by a facade: after a change, and at the latest. */
   demandChangedMs: 1_000,
   demandRepeatMs: 4_000,
-  /** How long after the end of its last request a facade goes on telling of an endpoint. */
+  /** How long a facade reports an endpoint after its last request has ended. */
   demandRememberedMs: 60_000,
   /** How long core tells a stream of an endpoint's changes after the last demand; it looks this often, so at most twice as long. */
   subscriptionMs: SUBSCRIPTION_MS,
   /** How long a facade keeps what it knows of an endpoint after its last demand where core compares no versions. */
   unversionedKeptMs: 2 * SUBSCRIPTION_MS + 5_000,
-  /** How long requests wait at a facade without core's word of the endpoint's workers before that is logged. */
+  /** How long requests wait at a facade without an endpoint set before that is logged. */
   rotationMissedMs: 5_000,
-  /** How long what a facade or an edge said of its requests counts when it says nothing more. */
+  /** How long a report of a facade or edge is valid. */
   demandValidMs: 45_000,
   /** Without a break for this long, core has heard everybody who was cut off by a start or an outage: from then on workers without requests are idle. */
   reportsSettleMs: 10_000,
@@ -31,10 +31,10 @@ export const LINK_TIMERS = {
   /** The same of a facade's stream of demands: requests wait while core does not hear of them. */
   demandPingMs: 5_000,
   demandPingAnswerMs: 5_000,
-  /** How long our own streams take at most to open again where somebody answers: one try and one pause. */
+  /** Longest time until our own streams reconnect: one try and one pause. */
   reopenTryMs: 2_000,
   reopenPauseMs: 1_000,
-  /** How often an Envoy reports its requests. */
+  /** How often an Envoy reports load. */
   loadReportMs: 1_000,
   /** How often each side of a tunnel asks whether the other is there, and how long it may be silent. */
   tunnelPingMs: 5_000,
@@ -46,12 +46,12 @@ export const LOAD_REOPEN_MS = 5_000;
 
 /** Two parts, one of which forgets what the other repeats. All in milliseconds. */
 export interface Pair {
-  /** Who repeats what to whom. */
+  /** Name of the pair. */
   name: string;
   repeatMs: number;
-  /** How long a dead connection may stay unnoticed by who repeats. */
+  /** Longest time until the sender notices a dead connection. */
   detectMs: number;
-  /** How long it takes at most until it speaks on another one. */
+  /** Longest time until it sends on a new connection. */
   reopenMs: number;
   /** After how long a silence the other forgets. */
   forgetMs: number;

@@ -1,7 +1,7 @@
 /** Networks as settings name them. */
 import { isIP } from 'node:net';
 
-/** `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`. Undefined: it is none. */
+/** Parses an address or network: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`. Returns `undefined` if it is not valid. */
 export function parseNetwork(text: string): { address: string; bits: number; family: 'ipv4' | 'ipv6' } | undefined {
   const [, address = '', given] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
   const version = isIP(address);

@@ -8,19 +8,19 @@ export const CONSOLE_COOKIE = 'slipway_console';
 export const KEY_COOKIE = 'slipway_key';
 /** With it a browser takes a cookie by TLS only, for one host and all of its paths: no other host of a domain can set one in its place (RFC 6265bis). */
 export const HOST_PREFIX = '__Host-';
-/** All of them. */
+/** All own cookies. */
 export const OWN_COOKIES: readonly string[] = [CONSOLE_COOKIE, KEY_COOKIE].flatMap((name) => [name, HOST_PREFIX + name]);
 
 /** Browsers send a cookie without a name as its value alone, so that "=name=value" is set and comes back as "name=value". */
 const IS_OURS = new RegExp(`^[\\s=]*(?:${HOST_PREFIX})?(?:${CONSOLE_COOKIE}|${KEY_COOKIE})\\s*(?:[=;]|$)`);
 
-/** A Cookie header without them; empty: nothing else was in it. */
+/** Returns a Cookie header without our own cookies. Empty if nothing else is in it. */
 export function withoutOwnCookies(cookie: string): string {
   const pairs = cookie.split(';').map((pair) => pair.trim());
   return pairs.some((pair) => IS_OURS.test(pair)) ? pairs.filter((pair) => !IS_OURS.test(pair)).join('; ') : cookie;
 }
 
-/** Whether a Set-Cookie header sets one of them. */
+/** Returns whether a Set-Cookie header sets one of our own cookies. */
 export function setsOwnCookie(setCookie: string): boolean {
   return IS_OURS.test(setCookie);
 }

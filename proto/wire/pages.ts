@@ -1,12 +1,12 @@
 /** Reads lists that come in pages. */
 
-/** What asks for a page. */
+/** Request of a page. */
 export interface PageAsked {
   /** Empty: the first page. */
   pageToken: string;
 }
 
-/** The pages of a list, from the one that `first` names; each is asked for when the one before has been used. */
+/** Yields the pages of a list, starting at `first`. Each is requested when the previous one was used. */
 export async function* eachPage<Response extends { nextPageToken: string }>(
   read: (page: PageAsked) => Promise<Response>, first = '',
 ): AsyncGenerator<Response, void, undefined> {
@@ -18,7 +18,7 @@ export async function* eachPage<Response extends { nextPageToken: string }>(
   } while (pageToken !== '');
 }
 
-/** All entries of a list, page by page. For callers that hold one list at a time. */
+/** Returns all entries of a list, page by page. For callers that read one list at a time. */
 export async function allPages<Response extends { nextPageToken: string }, Entry>(
   read: (page: PageAsked) => Promise<Response>, entriesOf: (response: Response) => Entry[],
 ): Promise<Entry[]> {

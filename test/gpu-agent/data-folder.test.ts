@@ -9,7 +9,7 @@ import type { Test } from 'tap';
 import { DataFolderError, takeDataFolder } from '../../gpu-agent/data-folder.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
-const MODULE = join(import.meta.dirname, '..', '..', 'gpu-agent', 'data-folder.ts');
+const MODULE = join(import.meta.dirname, '../../gpu-agent/data-folder.ts');
 
 async function newFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-folder-'));

@@ -4,11 +4,11 @@ import type { ErrorGroup } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { jobErrorsRecord } from '../../resources/endpoints/present-job-errors.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { changeAll, leftText, RETRIED } from '../jobs/change-all.ts';
+import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { errorGroup, span } from '../option-values.ts';
 import { printable } from '../output/printable.ts';
 import { ago, count } from '../output/words.ts';
-import { endpointIdOf } from './find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 
 interface ErrorsOptions {
   since?: number;

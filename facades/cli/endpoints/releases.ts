@@ -7,7 +7,7 @@ import { wholeNumber } from '../option-values.ts';
 import { printable } from '../output/printable.ts';
 import type { Column } from '../output/table.ts';
 import { ago } from '../output/words.ts';
-import { endpointIdOf } from './find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
 const RELEASES_DEFAULT = 20;

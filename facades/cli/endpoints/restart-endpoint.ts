@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts';
 import { RefusedError } from '../failures.ts';
 import { count } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
-import { endpointIdOf } from './find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
 const LOOK_MS = 500;

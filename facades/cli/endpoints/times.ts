@@ -6,7 +6,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { span } from '../option-values.ts';
 import { measured } from '../output/words.ts';
-import { endpointIdOf } from './find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 
 /** Adds the command. */
 export function addTimes(program: Command, cli: Cli): void {

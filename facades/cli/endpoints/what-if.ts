@@ -7,7 +7,7 @@ import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { Cli } from '../cli.ts';
 import { oneOf, wholeNumber } from '../option-values.ts';
 import { printable } from '../output/printable.ts';
-import { endpointIdOf } from './find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 
 const WHOLE = ['workersMin', 'workersMax', 'idleTimeoutSeconds', 'scalerValue'] as const;
 const SCALERS = { 'queue-delay': ScalerType.QUEUE_DELAY, 'request-count': ScalerType.REQUEST_COUNT, slo: ScalerType.SLO };

@@ -9,7 +9,7 @@ import { addCommand } from '../command.ts';
 import { wholeNumber } from '../option-values.ts';
 import { printable, printableLines } from '../output/printable.ts';
 import { ago } from '../output/words.ts';
-import { endpointIdOf } from './find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { readSettings, showWhatIf } from './what-if.ts';
 
 /** As core makes them: `<uuid>-u1`, or `sync-<uuid>-u1`. */

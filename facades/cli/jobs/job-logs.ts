@@ -3,7 +3,7 @@ import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../../proto/gen/slipway/v1/job.ts';
 import { delay } from '../../../core/runtime/clock.ts';
 import type { Cli } from '../cli.ts';
-import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { InterruptedError } from '../failures.ts';
 import { nameOf } from '../output/words.ts';
 import { JobLines, WorkerLines, write, writeChunk } from './job-log-lines.ts';

@@ -4,7 +4,7 @@ import { WebhookDeliveryState } from '../../../proto/gen/slipway/v1/job_service.
 import type { WebhookDelivery } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import type { Column } from '../output/table.ts';
 import { ago, nameOf } from '../output/words.ts';
 

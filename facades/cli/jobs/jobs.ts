@@ -4,7 +4,7 @@ import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { oneOf, span, time, wholeNumber } from '../option-values.ts';
 import { count } from '../output/words.ts';
 import { followLogs } from './job-logs.ts';

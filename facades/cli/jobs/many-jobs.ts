@@ -4,13 +4,13 @@ import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { RetryJobsRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { UsageError } from '../failures.ts';
 import { errorGroup, oneOf, span, time } from '../option-values.ts';
 import { count } from '../output/words.ts';
 import { readLine } from '../read-stdin.ts';
-import { changeAll, leftText, RETRIED } from './change-all.ts';
-import type { JobChange } from './change-all.ts';
+import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
+import type { JobChange } from '../shared/change-all.ts';
 
 interface ManyOptions {
   state?: JobState;

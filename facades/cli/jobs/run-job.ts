@@ -4,7 +4,7 @@ import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, Job } from '../../../proto/gen/slipway/v1/job.ts';
 import { SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { Cli } from '../cli.ts';
-import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { EXIT, InterruptedError } from '../failures.ts';
 import { printable } from '../output/printable.ts';
 import { measured, nameOf } from '../output/words.ts';

@@ -7,7 +7,7 @@ import type { EndedWorkers, Worker } from '../../../proto/gen/slipway/v1/machine
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { showWarnings } from '../endpoints/show-warnings.ts';
 import { UsageError } from '../failures.ts';
 import { JobLogReader } from '../jobs/job-lines.ts';

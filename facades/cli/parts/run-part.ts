@@ -5,11 +5,11 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '../../../core/runtime/node-settings.ts';
-import { agentLogLine } from '../agent/agent-log-line.ts';
+import { agentLogLine } from './agent-log-line.ts';
 import type { Cli } from '../cli.ts';
 import { InterruptedError } from '../failures.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..', '..');
+const ROOT = join(import.meta.dirname, '../../..');
 
 /** What to run. */
 export interface Part {

@@ -5,13 +5,13 @@ import { allPages } from '../../../proto/wire/pages.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { UsageError } from '../failures.ts';
 import { logOptions, showLog } from '../machines/workers.ts';
 import type { LogTailOptions } from '../machines/workers.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
 import type { OptionValues } from '../table-options.ts';
-import { templateIdOf } from '../templates/find-template.ts';
+import { templateIdOf } from '../shared/find-template.ts';
 import { podColumns, podFields, presentPod } from './present-pod.ts';
 
 interface ListOptions {

@@ -9,7 +9,7 @@ import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
 import type { OptionValues } from '../table-options.ts';
-import { templateIdOf } from './find-template.ts';
+import { templateIdOf } from '../shared/find-template.ts';
 import { templateColumns, templateFields } from './template-table.ts';
 
 interface TemplateOptions extends OptionValues {

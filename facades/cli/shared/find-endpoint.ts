@@ -1,4 +1,4 @@
-/** Endpoints and templates by id, or by name, which is easier to remember. */
+/** Finds endpoints by id or by name. */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';

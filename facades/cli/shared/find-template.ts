@@ -2,7 +2,7 @@
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
-import { onlyOne } from '../endpoints/find-endpoint.ts';
+import { onlyOne } from './find-endpoint.ts';
 
 const TEMPLATE_ID = /^[a-z0-9]{10}$/;
 
