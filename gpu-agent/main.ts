@@ -13,9 +13,9 @@ const agent = buildAgent(config, { logger });
 let stopping = false;
 
 /** Told to stop for a restart, or nobody is left to say for what: containers go on, for the next agent or until the lease is over. */
-const stopForNow = (): Promise<void> => stop(true);
+const stopForNow = (): void => void stop(true);
 /** Ctrl-C: nothing shall be left. */
-const stopForGood = (): Promise<void> => stop(false);
+const stopForGood = (): void => void stop(false);
 
 async function stop(keepContainers: boolean): Promise<void> {
   if (stopping) return;

@@ -15,7 +15,7 @@ import { LookupCache } from './lookup-cache.ts';
 import type { Cached } from './lookup-cache.ts';
 
 /** How long an answer of the database may be used, in milliseconds (access_service.proto: 5 s). */
-export const GRANT_VALID_MS = 5_000;
+const GRANT_VALID_MS = 5_000;
 const KEYS_CACHED_MAX = 20_000;
 const ENDPOINTS_CACHED_MAX = 20_000;
 const LOOKUPS_MAX = 500;
@@ -35,7 +35,7 @@ export interface Grant {
 }
 
 /** A permitted call that names an endpoint. */
-export type EndpointGrant = Grant & { endpoint: OwnedEndpoint };
+type EndpointGrant = Grant & { endpoint: OwnedEndpoint };
 
 /** What it needs. */
 export interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {

@@ -43,7 +43,7 @@ export function engineToMessage(engine: ContainerFacts['engine']): ContainerEngi
 }
 
 /** Images that a machine has: the first of each name, as many as are kept. What is no name or digest is left out. */
-export function imagesFromMessage(images: readonly MachineImage[]): MachineImageFacts[] {
+function imagesFromMessage(images: readonly MachineImage[]): MachineImageFacts[] {
   const byName = new Map<string, MachineImageFacts>();
   for (const { name, digest, sizeBytes } of images) {
     if (byName.size === IMAGES_MAX) break;

@@ -102,7 +102,7 @@ export class DispatchLoop extends BaseService {
       this.#pending.delete(endpointId);
       this.#claims += 1;
       this.#claiming.add(endpointId);
-      this.#claim(endpointId).finally(() => this.#claimed(endpointId));
+      void this.#claim(endpointId).finally(() => this.#claimed(endpointId));
     }
   }
 

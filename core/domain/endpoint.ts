@@ -4,6 +4,7 @@ import { DomainError } from './errors.ts';
 import { checkBounds, checkCudaVersions, checkEnv, checkName, checkProgramBytes, checkTexts, invalid } from './fields.ts';
 import type { SettingRule } from './fields.ts';
 import { checkGpuIds } from './gpu-pools.ts';
+import { EXECUTION_TIMEOUT_MS_DEFAULT, EXECUTION_TIMEOUT_MS_MAX, EXECUTION_TIMEOUT_MS_MIN } from './job-policy.ts';
 
 /** How requests reach the workers. */
 export type EndpointType = 'QB' | 'LB';
@@ -65,7 +66,9 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   idleTimeoutSeconds: { default: 5, min: 1, max: 3_600, inPlace: true },
   scalerType: { default: 'QUEUE_DELAY', conditional: true, inPlace: true },
   scalerValue: { default: 4, min: 1, max: 1_000_000, inPlace: true },
-  executionTimeoutMs: { default: 600_000, min: 5_000, max: 604_800_000, inPlace: true },
+  executionTimeoutMs: {
+    default: EXECUTION_TIMEOUT_MS_DEFAULT, min: EXECUTION_TIMEOUT_MS_MIN, max: EXECUTION_TIMEOUT_MS_MAX, inPlace: true,
+  },
   flashBootType: { default: 'OFF', inPlace: true },
   locations: { default: [] },
   networkVolumeIds: { default: [] },

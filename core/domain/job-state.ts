@@ -55,11 +55,6 @@ export function isFinal(state: JobState): boolean {
   return nextState(state, 'claim') === undefined && nextState(state, 'complete') === undefined;
 }
 
-/** Whether the owner may retry a job in this state. */
-export function canRetry(state: JobState): boolean {
-  return nextState(state, 'retry') !== undefined;
-}
-
 /** Whether cancelling a job in this state changes it. */
 export function canCancel(state: JobState): boolean {
   return nextState(state, 'cancel') !== undefined;

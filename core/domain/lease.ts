@@ -5,7 +5,7 @@ export const HEARTBEAT_PERIOD_MS = 2_000;
 /** How long a machine's attempts are its own after its last heartbeat was written, in milliseconds, by the database clock. */
 export const LEASE_MS = 10_000;
 /** Heartbeats that may go missing in a row before a lease ends. */
-export const HEARTBEATS_MISSED_MAX = 3;
+const HEARTBEATS_MISSED_MAX = 3;
 /** A session that sent nothing for this many milliseconds is closed: its connection is dead though nobody noticed. */
 export const SILENCE_MS_MAX = LEASE_MS;
 

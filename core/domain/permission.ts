@@ -55,7 +55,7 @@ export const NO_PERMISSIONS: Caller['permissions'] = { MANAGEMENT: 'NONE', JOBS:
 export const ROOT_CALLER: Caller = { accountId: '', keyId: 'root', scope: 'ROOT', endpointIds: [], permissions: NO_PERMISSIONS };
 
 /** One text for every refusal of a key, so that nobody learns which keys exist. */
-export const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or not permitted to do this. '
+const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or not permitted to do this. '
   + 'Send it as `Authorization: Bearer <key>`.';
 
 /** Fails with UNAUTHORIZED unless the key may do this in its own account. Whether the endpoint exists there is for the caller to check. */

@@ -181,7 +181,7 @@ function withinQuota(placement: PlacementSlot, quota: QuotaState): PlacementSlot
 }
 
 /** The refusal of a pod that finds no place. */
-export function noCapacity(why: string): DomainError {
+function noCapacity(why: string): DomainError {
   return new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} ${why.charAt(0).toUpperCase()}${why.slice(1)}`);
 }
 

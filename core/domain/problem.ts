@@ -96,7 +96,7 @@ export interface Signs {
 }
 
 /** A job that has waited so long waits too long, in milliseconds; deploy/prometheus says the same. */
-export const OLD_QUEUE_MS = 600_000;
+const OLD_QUEUE_MS = 600_000;
 /** Limits of a decision that others set: what an endpoint sets itself, and what places say, is told otherwise. */
 const SET_BY_OTHERS: readonly ScaleLimitName[] = ['QUOTA', 'FAIR_SHARE', 'KEPT_GPUS'];
 const ACCOUNT_TEXT = 'the whole account';

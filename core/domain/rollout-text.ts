@@ -41,7 +41,7 @@ function textOf(state: Exclude<RolloutState, 'COMPLETE'>, version: number, good:
 export const HELD_CHANGE = 'release a version that starts, restart the endpoint to try this one again, or roll back to stay with the good one';
 
 /** Returns what happened and the worker's last log line, which mostly names the cause. */
-export function shortReason(reason: string): string {
+function shortReason(reason: string): string {
   const [what = '', ...lines] = reason.split('\n').filter((line) => line.trim() !== '');
   const last = lines.at(-1)?.trim().slice(0, REASON_LENGTH_MAX);
   const told = last === undefined ? what : `${what}${lines.length > 1 ? ' …' : ''} ${last}`;

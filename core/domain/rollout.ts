@@ -11,7 +11,7 @@ import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 /** Consecutive failed starts after which a version is put on hold. */
 export const FAILED_STARTS_MAX = 3;
 /** Seconds after which a ready worker counts as available although it has served nothing while there was work. */
-export const AVAILABLE_AFTER_SECONDS = 5;
+const AVAILABLE_AFTER_SECONDS = 5;
 /**
  * Days after which a version on hold is no longer waited for; then the good one ends. A requested rollback has no end.
  */

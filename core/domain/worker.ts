@@ -2,7 +2,7 @@
 import type { GpuLoad } from './gpu-load.ts';
 
 /** What core wants: run it, keep it frozen (FlashBoot), let it finish, or be rid of it. */
-export type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
+type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
 /** What its agent observed. */
 export type WorkerState = 'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
 

@@ -105,7 +105,7 @@ export class WebhookCaller {
     const open = [this.#anywhere, this.#publicOnly];
     this.#anywhere = undefined;
     this.#publicOnly = undefined;
-    await Promise.all(open.map((agent) => agent?.destroy()));
+    await Promise.all(open.flatMap((agent) => (agent ? [agent.destroy()] : [])));
   }
 }
 

@@ -5,7 +5,7 @@ import type { PodPlace } from '../store/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Whose pods may be named; undefined: everybody's. */
-export type PodOwner = string | undefined;
+type PodOwner = string | undefined;
 
 /** NOT_FOUND: there is no such pod, or it has no such http port. The answer may be that it does not run. */
 export async function locatePod(edge: Pick<Stores['edge'], 'pod'>, owner: PodOwner, podId: string, port: number): Promise<Omit<PodPlace, 'ports'>> {

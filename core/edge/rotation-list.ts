@@ -9,7 +9,7 @@ import type { RotationWatchOptions } from './rotation-watch.ts';
 const PERIOD_MS = 2_000;
 
 /** Endpoints that were made, changed or deleted since the listener was called last. Listeners must be quick and must not throw. */
-export type RotationListListener = (endpointIds: readonly string[]) => void;
+type RotationListListener = (endpointIds: readonly string[]) => void;
 
 export class RotationList extends RotationWatch {
   readonly #endpoints = new Map<string, RotationEndpoint>();

@@ -19,7 +19,7 @@ import { TEMPLATE_ID_LENGTH } from './templates.ts';
 const ID_LENGTH = 14;
 const REQUEST_ID_LENGTH_MAX = 191;
 /** Longest webhook secret in characters. */
-export const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
+const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
 
 /** What to create. */
 export interface EndpointRequest {

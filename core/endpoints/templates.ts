@@ -27,7 +27,7 @@ export async function createTemplate(
 }
 
 /** The refusal of a name. */
-export function nameTaken(name: string): DomainError {
+function nameTaken(name: string): DomainError {
   return new DomainError('NAME_TAKEN', `The account already has a template called ${JSON.stringify(name)}; choose another name.`);
 }
 
@@ -44,7 +44,7 @@ export async function getTemplate(
 }
 
 /** The refusal of a template that the account cannot see. */
-export function templateNotFound(id: string): DomainError {
+function templateNotFound(id: string): DomainError {
   return new DomainError('TEMPLATE_NOT_FOUND', `There is no template ${JSON.stringify(id.slice(0, 64))} in this account.`);
 }
 

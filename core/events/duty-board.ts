@@ -6,7 +6,7 @@ import type { Duty } from '../runtime/loop.ts';
 
 /** Tasks that one replica does for all. */
 export const DUTIES = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'counts', 'webhooks', 'scaling'] as const;
-export type DutyName = (typeof DUTIES)[number];
+type DutyName = (typeof DUTIES)[number];
 
 export class DutyBoard {
   readonly #held = new Set<string>();

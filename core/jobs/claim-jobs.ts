@@ -26,7 +26,7 @@ export interface ClaimJobsOptions {
 }
 
 /** Most jobs of one claim; longer lists of slots take several. */
-export const CLAIM_ITEMS_MAX = 500;
+const CLAIM_ITEMS_MAX = 500;
 
 export class ClaimJobs {
   readonly #options: ClaimJobsOptions;

@@ -94,8 +94,10 @@ export type Room = () => Promise<void>;
 export interface JobCalls {
   /** Stored when this resolves. */
   submit(submission: Submission): Promise<Job>;
-  /** Submits and waits; the wait is `submission.waitMs`. Aborting ends the wait, not the job. */
-  /** `onStored` hears of the job as it was stored: queued, or with the worker that took it at once. */
+  /**
+   * Submits and waits; the wait is `submission.waitMs`. Aborting ends the wait, not the job. `onStored` gets the job as it was stored: queued, or
+   * with the worker that took it at once.
+   */
   submitAndWait(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job>;
   /** `room` is waited for before a large output is read. */
   get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; room?: Room }): Promise<Job>;

@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { JobKey } from '../domain/job.ts';
 
 /** One reader's interest in a job. Made before the reader looks, so that nothing that happens after the look is missed. */
-export class JobSubscription {
+class JobSubscription {
   readonly #clock: Clock;
   readonly #unsubscribe: (subscription: JobSubscription) => void;
   #notified = false;

@@ -90,7 +90,10 @@ export class RecordChunks {
     // By endpoint, which never has to be asked for: an owner's work keeps its order.
     const faults = chunks.map((chunk) => this.#options.checks.run(chunk.endpointId, bytesOf([chunk]), faultOfChunk(chunk)));
     const earlier = this.#checking.get(name);
-    if (earlier || faults.some((fault) => fault instanceof Promise)) return this.#storeChecked(name, chunks, { faults: Promise.all(faults), earlier, before });
+    if (earlier || faults.some((fault) => fault instanceof Promise)) {
+      const checked = Promise.all(faults.map(async (fault) => fault));
+      return this.#storeChecked(name, chunks, { faults: checked, earlier, before });
+    }
     return this.#store(chunks, faults as Fault[], before);
   }
 

@@ -1,5 +1,5 @@
 /** What the job use cases need of dispatch: room on workers whose sessions this replica holds. Implemented by core/dispatch. */
-import type { MachineAttempt } from '../domain/job.ts';
+import type { ClaimedRow } from '../store/claim-store.ts';
 
 /** Room for one attempt on one worker. */
 export interface Slot {
@@ -9,15 +9,7 @@ export interface Slot {
 }
 
 /** A job whose claim is committed. */
-export interface ClaimedJob extends MachineAttempt {
-  workerId: string;
-  /** The input when it is small enough for the session stream, else undefined and the agent fetches it. */
-  input: Buffer | undefined;
-  inputSize: number;
-  /** Sealed S3Config, opened only when it is sent. */
-  s3ConfigSealed: Buffer | undefined;
-  /** Of a trace that is recorded. */
-  traceparent?: string | undefined;
+export interface ClaimedJob extends ClaimedRow {
   /** Beyond what its worker asked for. */
   ahead?: boolean;
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
-import type { NewJob, StoredJob } from '../store/submission-store.ts';
+import type { NewJob, PlacedJob, StoredJob } from '../store/submission-store.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
@@ -33,11 +33,6 @@ export interface SubmitBatchOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-}
-
-interface Placed {
-  job: NewJob;
-  slot: Slot | undefined;
 }
 
 /** Callers hear UNAVAILABLE after this many milliseconds without a database. */
@@ -77,7 +72,7 @@ export class SubmitBatch {
   }
 
   /** Each id once; free workers for endpoints in whose queue nobody waits. */
-  #place(jobs: readonly NewJob[]): Placed[] {
+  #place(jobs: readonly NewJob[]): PlacedJob<Slot>[] {
     const { slots, cursors } = this.#options;
     const byEndpoint = new Map<string, Map<string, NewJob>>();
     for (const job of jobs) {
@@ -85,7 +80,7 @@ export class SubmitBatch {
       if (!wanted) byEndpoint.set(job.endpointId, wanted = new Map());
       if (!wanted.has(job.id)) wanted.set(job.id, job);
     }
-    const placed: Placed[] = [];
+    const placed: PlacedJob<Slot>[] = [];
     for (const [endpointId, wanted] of byEndpoint) {
       const free = cursors.maybeQueued(endpointId) ? [] : slots.take(endpointId, wanted.size);
       for (const job of wanted.values()) placed.push({ job, slot: free.shift() });
@@ -94,7 +89,7 @@ export class SubmitBatch {
     return placed;
   }
 
-  async #insert(placed: readonly Placed[], claimId: string): Promise<Map<string, StoredJob>> {
+  async #insert(placed: readonly PlacedJob<Slot>[], claimId: string): Promise<Map<string, StoredJob>> {
     const { submissions } = this.#options.stores;
     const stored = new Map<string, StoredJob>();
     for (const job of await submissions.insert(placed, claimId)) stored.set(nameOf(job.job), job);
@@ -104,7 +99,7 @@ export class SubmitBatch {
     return stored;
   }
 
-  #announce(placed: readonly Placed[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
+  #announce(placed: readonly PlacedJob<Slot>[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
     const { slots, tracing } = this.#options;
     const claimed: ClaimedJob[] = [];
     const unused: Slot[] = [];
@@ -147,7 +142,7 @@ export class SubmitBatch {
   }
 
   /** Nobody knows whether the rows are there. Slots are free again only when that is known, for a claim without its worker would wait for ever. */
-  #abandon(placed: readonly Placed[], claimId: string, error: unknown): void {
+  #abandon(placed: readonly PlacedJob<Slot>[], claimId: string, error: unknown): void {
     const { slots, stores, clock, random, tasks, logger } = this.#options;
     const withSlot = placed.filter(({ slot }) => slot !== undefined);
     if (withSlot.length === 0) return;

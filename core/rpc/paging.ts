@@ -64,13 +64,13 @@ export function logViewOf(view: ListView | undefined): { search: string; filters
 }
 
 /** Most entries of the page. INVALID_REQUEST: out of range. */
-export function pageSizeOf({ pageSize = 0 }: PagedMessage): number {
+function pageSizeOf({ pageSize = 0 }: PagedMessage): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   return pageSize || PAGE_SIZE_MAX;
 }
 
 /** A page token that no page of the list gave. */
-export function badToken(): DomainError {
+function badToken(): DomainError {
   return invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
 }
 

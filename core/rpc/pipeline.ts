@@ -200,12 +200,9 @@ function error(reason: keyof typeof REASONS, message: string): Reply {
 
 /** Roughly the bytes of an answer; only outputs and chunks matter. */
 function sizeOf(reply: Reply): number {
-  switch (reply.$case) {
-    case 'get':
-    case 'wait': return 256 + (reply.value.job?.output?.length ?? 0);
-    case 'chunks': return reply.value.chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64, 256);
-    default: return 256;
-  }
+  if (reply.$case === 'get' || reply.$case === 'wait') return 256 + (reply.value.job?.output?.length ?? 0);
+  if (reply.$case !== 'chunks') return 256;
+  return reply.value.chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64, 256);
 }
 
 /** What a call is about, for the log. Its caller chose the ids: they may be long. */

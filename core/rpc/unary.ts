@@ -9,7 +9,7 @@ import { isTransient, isUnstorable } from '../store/transient.ts';
 import { REQUEST_ID_KEY } from './interceptors.ts';
 
 /** A status as grpc-js sends it. */
-export type FailedStatus = ReturnType<typeof toGrpcStatus>;
+type FailedStatus = ReturnType<typeof toGrpcStatus>;
 
 /** Text of faults of ours: says nothing, the log says all. */
 const INTERNAL_TEXT = 'Something went wrong on our side; it has been logged.';

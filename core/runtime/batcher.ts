@@ -93,7 +93,7 @@ export class Batcher<Item, Result> {
     const batch = this.#take();
     this.#flushed?.(batch.length);
     this.#inFlight += 1;
-    this.#flush(batch).finally(() => {
+    void this.#flush(batch).finally(() => {
       this.#inFlight -= 1;
       if (this.#waiting.length > 0) this.#schedule();
     });

@@ -4,20 +4,18 @@
  * step over every one of them again.
  */
 import { QUEUED_MS_MIN, WAITING_MS } from '../domain/hand-ahead.ts';
+import type { MachineAttempt } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { talliedClaim } from './tally.ts';
 
 /** A job whose claim is committed. */
-export interface ClaimedRow {
-  endpointId: string;
-  jobId: string;
-  attempt: number;
+export interface ClaimedRow extends MachineAttempt {
   workerId: string;
-  machineId: string;
-  /** Undefined when it is large. */
+  /** `undefined` if it is too large for the session's stream; the agent fetches it. */
   input: Buffer | undefined;
   inputSize: number;
+  /** Sealed S3Config, opened only when it is sent. */
   s3ConfigSealed: Buffer | undefined;
   /** Of a trace that is recorded. */
   traceparent?: string | undefined;

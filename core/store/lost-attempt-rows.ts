@@ -8,7 +8,7 @@ import type { Fragment, Sql, Statement } from './database.ts';
 import { textArray } from './pack.ts';
 
 /** Attempts of one job that are remembered: those of its last so many numbers. */
-export const LOST_KEPT = 20;
+const LOST_KEPT = 20;
 const CAUSE_LENGTH_MAX = 1_000;
 
 /** Remembers the attempts among `moved` (core/store/consequences.ts) that are to be, as further WITH items (starting with a comma). */

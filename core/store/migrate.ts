@@ -29,7 +29,7 @@ export class NewerDatabaseError extends Error {
 }
 
 /** Nothing can be written to the database: it is the standby of another, or was made read-only. It has PostgreSQL's own code, because it may pass. */
-export class ReadOnlyDatabaseError extends Error {
+class ReadOnlyDatabaseError extends Error {
   readonly code = '25006';
 
   constructor(isStandby: boolean) {

@@ -19,7 +19,7 @@ export interface RegistryAuthUsers {
 }
 
 /** What became of a deletion: endpoints whose templates lost the credentials, or who uses them. */
-export type RegistryAuthRemoval = { removed: true; endpointIds: string[] } | { removed: false; usedBy: RegistryAuthUsers };
+type RegistryAuthRemoval = { removed: true; endpointIds: string[] } | { removed: false; usedBy: RegistryAuthUsers };
 
 /** Replaced secrets, and who has waited for others. */
 export interface RegistryAuthUpdate {

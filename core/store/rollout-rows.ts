@@ -57,7 +57,7 @@ export async function writeRollouts(sql: Sql, rollouts: readonly SteppedRollout[
 }
 
 /** Returns the result of a release, for people. */
-export async function writeOutcome(sql: Sql, endpointId: string, version: number, state: RolloutState): Promise<void> {
+async function writeOutcome(sql: Sql, endpointId: string, version: number, state: RolloutState): Promise<void> {
   await sql`
     UPDATE endpoint_release l SET outcome = ${state}, outcome_reason = r.reason FROM endpoint_rollout r
     WHERE r.endpoint_id = ${endpointId} AND l.endpoint_id = r.endpoint_id AND l.version = ${version}::int AND l.is_new`;

@@ -23,10 +23,16 @@ export interface NewJob {
   traceparent?: string | undefined;
 }
 
+/** A worker that takes a job at once. */
+interface WorkerSlot {
+  workerId: string;
+  machineId: string;
+}
+
 /** A job to insert, with the worker that takes it at once when there is one. */
-export interface PlacedJob {
+export interface PlacedJob<Slot extends WorkerSlot = WorkerSlot> {
   job: NewJob;
-  slot: { workerId: string; machineId: string } | undefined;
+  slot: Slot | undefined;
 }
 
 /** A job that is in the table. */
@@ -47,7 +53,7 @@ export interface KeyedJob {
 }
 
 /** `made`: stored now. `existing`: the job that this key made earlier. `reused`: the key made a job of another body. */
-export type KeyedResult = { is: 'made'; stored: StoredJob } | { is: 'existing'; jobId: string } | { is: 'reused' };
+type KeyedResult = { is: 'made'; stored: StoredJob } | { is: 'existing'; jobId: string } | { is: 'reused' };
 
 interface StoredRow extends JobRow {
   position: number;

@@ -26,7 +26,7 @@ export interface VolumeUsers {
 }
 
 /** What became of a deletion. */
-export type VolumeRemoval = { removed: true } | { removed: false; usedBy: VolumeUsers };
+type VolumeRemoval = { removed: true } | { removed: false; usedBy: VolumeUsers };
 
 const USERS_NAMED_MAX = 10;
 const FIELDS = Object.keys(VOLUME_SETTINGS) as (keyof VolumeSettings)[];

@@ -5,7 +5,7 @@
 import type { Fragment, Sql } from './database.ts';
 
 /** Kept of each kind. */
-export const STRETCHES_MAX = 24;
+const STRETCHES_MAX = 24;
 /** Attempts less than so far apart are one stretch, in seconds; reports of what was used come each second. */
 const GAP_SECONDS = 5;
 

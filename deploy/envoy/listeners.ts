@@ -13,7 +13,7 @@ import type { HostPort, Message } from './message.ts';
 import { serverTls } from './tls.ts';
 
 /** Answers 200 while this edge takes requests and a facade is ready, 503 while it drains: for a balancer before it. */
-export const EDGE_READY_PATH = '/edge/readyz';
+const EDGE_READY_PATH = '/edge/readyz';
 const METRICS_PATH = '/metrics';
 const AGENT_SERVICE = '/slipway.v1.AgentService/';
 const SERVICES = '/slipway.v1.';

@@ -41,12 +41,15 @@ async function run(config: EdgeConfig): Promise<void> {
   const stop = async (): Promise<void> => {
     if (stopping) return edge.hurry();
     stopping = true;
-    await edge.stop();
+    try {
+      await edge.stop();
+    } catch (error) {
+      logger.error({ err: error }, 'the edge did not stop in order');
+      process.exit(1);
+    }
     process.exit(0);
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  process.on('disconnect', stop);
+  for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
   try {
     await edge.start();
     process.send?.({ ready: true, addresses: edge.addresses });

@@ -21,7 +21,7 @@ export interface Handler {
 }
 
 /** Release of the `runpod` package for handlers that do not name one. */
-export const RUNPOD_REQUIREMENT = 'runpod==1.12.0';
+const RUNPOD_REQUIREMENT = 'runpod==1.12.0';
 
 /** File names that say nothing; the folder's name says more. */
 const GENERIC_NAMES = new Set(['handler', 'rp_handler', 'main', 'app', 'index', 'worker', 'server', 'src']);

@@ -72,7 +72,7 @@ async function makeInstaller(parentDir: string, dir: string, program: string, si
 }
 
 /** From the lines of `pip config list`, like `global.index-url='https://…'`. Undefined: only pip can follow them. */
-export function uvOptions(lines: readonly string[]): string[] | undefined {
+function uvOptions(lines: readonly string[]): string[] | undefined {
   const options: string[] = [];
   for (const line of lines) {
     const [, key = '', value = ''] = /^\S*\.([a-z-]+)=(.*)$/.exec(line.trim()) ?? [];

@@ -6,7 +6,7 @@ import { SealedCookies } from '../plugins/sealed-cookie.ts';
 import type { CookieKind, KeyHeld } from '../plugins/sealed-cookie.ts';
 
 /** How long a session lasts, in milliseconds. */
-export const SESSION_MS = 12 * 3_600_000;
+const SESSION_MS = 12 * 3_600_000;
 const KIND: CookieKind = {
   name: CONSOLE_COOKIE, path: '/console', sameSite: 'Strict', lifetimeMs: SESSION_MS, identity: 'console session', purpose: 'slipway console sessions',
 };

@@ -13,7 +13,7 @@ export const LINES_MAX = 2_000;
 /** Errors that are told of one document. */
 export const ERRORS_MAX = 10;
 /** Most root fields, which is what aliases multiply. */
-export const ROOT_FIELDS_MAX = 20;
+const ROOT_FIELDS_MAX = 20;
 
 /** The document has more lines than may be. */
 export function hasTooManyLines(text: string): boolean {

@@ -42,7 +42,7 @@ export interface GraphqlParts {
 }
 
 /** Errors before a document runs. */
-export const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ message: text, extensions: { code: code.toUpperCase() } }], data: null });
+const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ message: text, extensions: { code: code.toUpperCase() } }], data: null });
 
 /** Adds the route. */
 export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): Promise<void> {

@@ -16,7 +16,7 @@ const REVOKED_MS = 5_000;
 if (RECHECK_MS + LIVE_USED_MS + AWAY_AFTER_MS >= REVOKED_MS) throw new Error('keys are checked too rarely for the documented 5 s');
 
 /** Ends a watch. May be called more than once. */
-export type Unwatch = () => void;
+type Unwatch = () => void;
 
 /** Watches one key: calls `onRefused` once, when the key is no longer valid. */
 export type WatchKey = (onRefused: () => void) => Unwatch;

@@ -10,7 +10,7 @@ export function health({ jobs }: JobParts): JobHandler {
 }
 
 /** The public record as JSON text. */
-export function presentHealth({ jobs, workers }: GetHealthResponse): string {
+function presentHealth({ jobs, workers }: GetHealthResponse): string {
   if (jobs === undefined || workers === undefined) throw new CoreError('INTERNAL', 'core sent health without counts');
   const { completed, failed, inProgress, inQueue, retried } = jobs;
   const { idle, initializing, ready, running, throttled, unhealthy, throttledReason, cannotRunReason, standby } = workers;

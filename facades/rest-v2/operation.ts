@@ -34,7 +34,7 @@ export interface Call<Query = object, Body = undefined> {
 }
 
 /** Answers that are no JSON: their handler writes them itself. */
-export type OtherAnswer = { contentType: string };
+type OtherAnswer = { contentType: string };
 
 /** An operation. */
 export interface Operation<Query extends TObject = TObject, Body extends TSchema = TSchema> {

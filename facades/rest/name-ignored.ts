@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 
 /** Lower case, as Node writes it. */
-export const IGNORED_HEADER = 'x-slipway-ignored';
+const IGNORED_HEADER = 'x-slipway-ignored';
 /** Most names in the header, and most characters of each: together they stay below 1 KiB. */
 const NAMES_MAX = 20;
 const NAME_LENGTH_MAX = 48;

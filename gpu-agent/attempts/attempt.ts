@@ -9,7 +9,7 @@ import type { KeptAttempt } from '../spool/run-log.ts';
  * fetching: its input is on the way; waiting: for the worker's next take; handed: answered to a take; ended: an outcome exists.
  * Only ever forward.
  */
-export type AttemptPhase = 'fetching' | 'waiting' | 'handed' | 'ended';
+type AttemptPhase = 'fetching' | 'waiting' | 'handed' | 'ended';
 
 /** That core wants it to end. */
 export interface StopRequest {

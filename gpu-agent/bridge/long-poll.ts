@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { onceOver } from './connection-use.ts';
 
 /** How long a poll is held before it is answered 204, in milliseconds. The shortest client limit is 30 s. */
-export const POLL_HOLD_MS = 20_000;
+const POLL_HOLD_MS = 20_000;
 
 export class LongPoll {
   /** By the steady clock. */

@@ -113,7 +113,7 @@ export class Bridge extends BaseService {
 
   protected override async onStop(): Promise<void> {
     for (const link of this.#links) link.destroy();
-    await Promise.all([this.#app, ...this.#more.splice(0)].map((app) => app?.close()));
+    await Promise.all([this.#app, ...this.#more.splice(0)].flatMap((app) => (app ? [app.close()] : [])));
   }
 }
 

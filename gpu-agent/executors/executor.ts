@@ -46,9 +46,6 @@ export interface UnitLimits {
   diskBytes: number | undefined;
 }
 
-/** No limit of its own. */
-export const NO_LIMITS: UnitLimits = { memoryBytes: undefined, cpus: undefined, pids: undefined, shmBytes: undefined, diskBytes: undefined };
-
 /** A GPU that a unit was given. */
 export interface LaunchGpu {
   /** The driver's UUID, of a MIG slice its own. */

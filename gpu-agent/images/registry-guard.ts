@@ -9,7 +9,7 @@ import type { PrivateRegistries } from '../../core/runtime/private-registries.ts
 import { PrepareError } from './prepare-error.ts';
 
 /** Addresses of a host name. Rejects when it has none. */
-export type Resolve = (host: string) => Promise<string[]>;
+type Resolve = (host: string) => Promise<string[]>;
 
 const resolveByHost: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 

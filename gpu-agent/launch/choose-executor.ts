@@ -11,7 +11,7 @@ export interface MachineExecutors {
 }
 
 /** What runs it; or why nothing does. */
-export type Choice = { by: 'process' | 'container'; executor: Executor } | { by: 'nothing'; why: 'no-command' | 'no-engine' | 'not-allowed' };
+type Choice = { by: 'process' | 'container'; executor: Executor } | { by: 'nothing'; why: 'no-command' | 'no-engine' | 'not-allowed' };
 
 /** An image is run as a container, whatever its command, and never as anything else; a command alone is one of this host. */
 export function chooseExecutor(spec: Pick<WorkerSpec, 'imageName' | 'startCommand'>, { process, container }: MachineExecutors): Choice {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
-import { NO_LIMITS } from '../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../helpers/no-limits.ts';
 import { ImagePuller } from '../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../gpu-agent/images/image-store.ts';
 import { RegistryGuard } from '../../gpu-agent/images/registry-guard.ts';

@@ -9,7 +9,7 @@ import { EngineFinder } from '../../gpu-agent/executors/container/engine-finder.
 import { HostFirewall } from '../../gpu-agent/executors/container/host-firewall.ts';
 import { hostPrograms } from '../../gpu-agent/executors/container/host-programs.ts';
 import { UnitNetworks, interfacePrefix } from '../../gpu-agent/executors/container/unit-networks.ts';
-import { NO_LIMITS } from '../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from './no-limits.ts';
 import type { Launch } from '../../gpu-agent/executors/executor.ts';
 import { requireDeclared } from './declared.ts';
 import { BASE_IMAGE } from './podman.ts';

@@ -11,7 +11,7 @@ import { ASSIGNMENT_TYPE, changesOf, CLUSTER_TYPE, snapshotOf } from './snapshot
 import type { PackedResource, Snapshot, SnapshotSettings } from './snapshot.ts';
 
 /** A stream of the service. */
-export type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
+type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
 
 /** What it needs. */
 export interface AdsParts {

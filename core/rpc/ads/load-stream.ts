@@ -9,7 +9,7 @@ import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import { endpointOfCluster } from '../../../proto/wire/edge-authorizer.ts';
 
 /** A stream of the service. */
-export type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
+type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
 
 /** What it needs. */
 export interface LoadParts {

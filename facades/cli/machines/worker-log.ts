@@ -7,7 +7,7 @@ import { lastLines, newBytes } from './log-window.ts';
 export type ReadLog = (tailBytes: number) => Promise<Buffer>;
 
 /** Bytes that are read at each look; an agent keeps 1 MiB of each log. */
-export const LOG_WINDOW_BYTES = 256 * 1024;
+const LOG_WINDOW_BYTES = 256 * 1024;
 
 /** The log of a worker. */
 export function workerLog(cli: Cli, workerId: string): ReadLog {

@@ -8,7 +8,7 @@ import type { CoreMessage } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';
 
 /** NetworkVolume of the public schema. */
-export type VolumeRecord = NetworkVolumeRecord;
+type VolumeRecord = NetworkVolumeRecord;
 
 /** A volume of the contract in its public shape. */
 export function presentVolume(volume: CoreMessage<NetworkVolume>): VolumeRecord {

@@ -10,7 +10,7 @@ const LAST_MAX = 10_000;
 const DEFAULT_SPAN_MS = 30 * 86_400_000;
 const SIZES = ['hour', 'day', 'week', 'month', 'year'] as const;
 /** Length of a period. */
-export type BucketSize = (typeof SIZES)[number];
+type BucketSize = (typeof SIZES)[number];
 
 const BUCKETS: Readonly<Record<BucketSize, UsageBucket>> = {
   hour: UsageBucket.HOUR, day: UsageBucket.DAY, week: UsageBucket.WEEK, month: UsageBucket.MONTH, year: UsageBucket.YEAR,

@@ -42,7 +42,7 @@ export const containerAnswer = {
 
 /** Members of bodies, none of them required. */
 export const containerBody = optionals(ANSWERED);
-export type ContainerBody = Static<TObject<typeof containerBody>>;
+type ContainerBody = Static<TObject<typeof containerBody>>;
 
 /** The fields of the contract that the part is made of. */
 export type Container = Pick<Template, 'imageName' | 'startCommand' | 'entrypoint' | 'containerDiskGb' | 'env' | 'ports' | 'registryAuthId'>;

@@ -70,7 +70,7 @@ function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown):
 }
 
 /** Returns the statuses of errors that an operation may answer. */
-export function statusesOf({ path, query, checksQuery, body, open, errors = [], status }: Operation): number[] {
+function statusesOf({ path, query, checksQuery, body, open, errors = [], status }: Operation): number[] {
   if (open) return [];
   if (status === 501) return [401, 403, 429, 501, 503];
   const own = [

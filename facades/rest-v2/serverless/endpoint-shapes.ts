@@ -65,7 +65,6 @@ export const createCpu = named('CreateCpuConfig', closed({
   id: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Flavour, as cpu3c.' }),
   vcpuCount: Type.Integer({ minimum: 2, maximum: 1_024, description: 'Processors, a power of two.' }),
 }));
-export type CpuBody = Static<typeof createCpu>;
 const cpuSizes = Type.Array(createCpu, { minItems: 1, maxItems: LIST_LENGTH_MAX, description: 'Sizes of workers without a GPU, in order of preference.' });
 
 const settings = {

@@ -108,7 +108,7 @@ export class HostFirewall {
 }
 
 /** What iptables-restore and ip6tables-restore are given. Pure. */
-export function firewallRules(
+function firewallRules(
   prefix: string, { address, port }: BridgePlace, waysOut: readonly string[], isPatient = true,
 ): { ipv4: string; ipv6: string } {
   const from = `-i ${prefix}+`;

@@ -12,7 +12,7 @@ import type { HostPrograms } from '../container/host-programs.ts';
 import { hostMounts, isBelow } from '../host-mounts.ts';
 
 /** Where views are, unless a test says otherwise: a file system in memory, which no clean-up of somebody's data walks through. */
-export const VIEWS_FOLDER = '/run/slipway';
+const VIEWS_FOLDER = '/run/slipway';
 
 /** Others may pass through, not look around; of the second the group may, the account. */
 const PASSABLE = 0o711;

@@ -10,7 +10,7 @@ const PORT_COUNT = 12_000;
 const TRIES_MAX = 200;
 
 /** Answers whether nobody listens there. */
-export type IsFree = (port: number) => Promise<boolean>;
+type IsFree = (port: number) => Promise<boolean>;
 
 export class FreePorts {
   readonly #random: Random;

@@ -3,7 +3,7 @@ import type { JobLogLine, JobLogPage, JobLogPlace } from '../../../proto/gen/sli
 import type { KeptLog, Stamp } from '../../launch/timed-log.ts';
 
 /** What arrives so long after an attempt's end is still its own, unless its worker has begun another: pipes are read after requests. In milliseconds. */
-export const STRAGGLE_MS = 250;
+const STRAGGLE_MS = 250;
 /** Bounds of one page. */
 const TEXT_MAX = 256 * 1024;
 const LINE_MAX = 8 * 1024;

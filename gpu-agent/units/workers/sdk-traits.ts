@@ -25,7 +25,7 @@ const SILENCE_MS_MAX = 45_000;
 /** Pings of these versions come from a thread that a busy C extension can hold up. */
 const SILENCE_THREAD_MS_MAX = 60_000;
 /** Marks the JavaScript SDK of this repository. */
-export const OWN_SDK_PREFIX = 'slipway-';
+const OWN_SDK_PREFIX = 'slipway-';
 
 type Version = [major: number, minor: number, patch: number];
 

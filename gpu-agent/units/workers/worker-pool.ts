@@ -34,7 +34,7 @@ export interface PoolQuestions extends SpanReader {
 }
 
 /** What the pool works with. */
-export type PoolParts = Omit<WorkerParts, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolQuestions };
+type PoolParts = Omit<WorkerParts, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolQuestions };
 
 export class WorkerPool {
   readonly #parts: PoolParts;

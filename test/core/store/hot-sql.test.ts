@@ -70,7 +70,7 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
   'outcome-of-one': () => outcomes.record([ended(running[2]!)]),
   'sweep': () => deletions.reapExpired(100),
   'queue-count': () => counts.queued([ENDPOINT]),
-  'scale-sample': () => scales.look([ENDPOINT]),
+  'scale-sample': () => scales.sample([ENDPOINT]),
   'scale-machines': () => scales.machineView(),
 };
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { NO_LIMITS } from '../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../helpers/no-limits.ts';
 import type { Launch, UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
 import { StartGate } from '../../../gpu-agent/units/start-gate.ts';

@@ -7,7 +7,7 @@ import { LOG_BYTES_MAX, MACHINE_LABEL, UNIT_LABEL } from '../../../../gpu-agent/
 import { readLog } from '../../../../gpu-agent/executors/container/engine-calls.ts';
 import { askEngine } from '../../../../gpu-agent/executors/container/engine.ts';
 import { killsInKernelLog } from '../../../../gpu-agent/executors/container/memory-watch.ts';
-import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
 import { engineCutter } from '../../../helpers/engine-cutter.ts';
 import { BASE_IMAGE } from '../../../helpers/podman.ts';

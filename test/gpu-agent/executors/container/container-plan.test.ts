@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { dockerBody, podmanBody } from '../../../../gpu-agent/executors/container/container-plan.ts';
 import type { ContainerPlan } from '../../../../gpu-agent/executors/container/container-plan.ts';
-import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import type { Launch } from '../../../../gpu-agent/executors/executor.ts';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';

@@ -1,6 +1,6 @@
 /** Run by a test: starts a worker that prints its process id and lives on, then waits to be killed. */
 import { systemClock } from '../../../../core/runtime/clock.ts';
-import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
 import { UnitCgroups } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
 

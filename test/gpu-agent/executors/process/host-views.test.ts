@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { tryAs } from '../../../../core/runtime/host-user.ts';
 import { hostPrograms } from '../../../../gpu-agent/executors/container/host-programs.ts';
-import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import type { Launch } from '../../../../gpu-agent/executors/executor.ts';
 import { HostViews } from '../../../../gpu-agent/executors/process/host-views.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';

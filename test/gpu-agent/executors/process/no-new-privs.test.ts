@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import type { HostUser } from '../../../../core/runtime/host-user.ts';
-import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { findSetpriv, withoutNewPrivs } from '../../../../gpu-agent/executors/process/no-new-privs.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
 import { openFolder } from '../../../helpers/open-folder.ts';

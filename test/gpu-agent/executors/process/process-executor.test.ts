@@ -5,7 +5,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
-import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import type { RunningUnit } from '../../../../gpu-agent/executors/executor.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
 import { PYTHONS, skipWithoutPython } from '../../../helpers/handlers.ts';

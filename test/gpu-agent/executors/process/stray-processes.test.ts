@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
-import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import type { UnitExit } from '../../../../gpu-agent/executors/executor.ts';
 import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
 import { UnitCgroups, readHierarchies } from '../../../../gpu-agent/executors/process/unit-cgroups.ts';
