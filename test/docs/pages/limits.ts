@@ -156,7 +156,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'tunnels of a machine at a facade',
-      '{OF_MACHINE_MAX}; {TUNNEL_STREAMS_MAX} connections each, {WINDOW_BYTES} unread of each; ' +
+      '{MACHINE_TUNNELS_MAX}; {TUNNEL_STREAMS_MAX} connections each, {WINDOW_BYTES} unread of each; ' +
       '{tunnelSilenceMs} of silence end one',
       'facades/activator/tunnels.ts',
       'proto/wire/tunnel.ts',
