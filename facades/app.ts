@@ -58,6 +58,7 @@ import { addHttpRules } from './plugins/http-rules.ts';
 import { lazySchemas } from './plugins/lazy-schemas.ts';
 import { toOriginForm } from './plugins/origin-form.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
+import { ReadBeforeAnswer } from './plugins/read-before-answer.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
 import { requestIds } from './plugins/request-id.ts';
 import { traceRequests } from './plugins/request-trace.ts';
@@ -145,7 +146,8 @@ export function buildFacade(config: FacadeConfig, given: FacadeSeams): Facade {
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);
   const tracing = tracingOf('facade', config);
   const hostKeys = new HostKeys(edgeKey, clock, random);
-  const balancing = { activator, preflights: new Preflights(), hostKeys, tracing, tunnels, pods, gate, routing, peers, logger };
+  const readFirst = new ReadBeforeAnswer(app, edgeKey, clock);
+  const balancing = { readFirst, activator, preflights: new Preflights(), hostKeys, tracing, tunnels, pods, gate, routing, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
   routing.addTo(app);
   tried.addTo(app);

@@ -19,6 +19,10 @@ import { mendsAnswers, workerAnswersFilter } from './worker-answers.ts';
 const FILTERS = 'envoy.extensions.filters.http';
 const AUTHORIZER = 'authorizer';
 const ANSWER_SIZE = 'answer_size';
+const REQUEST_SIZE = 'request_size';
+const OFF = typed('envoy.config.route.v3.FilterConfig', { disabled: true });
+/** A facade refuses such a body and reads it first: Envoy would end the connection while its client still sends. */
+const TOO_LARGE: Message = { name: 'content-length', string_match: { safe_regex: { regex: above(LB_BODY_BYTES_MAX) } } };
 /** Where Envoy keeps what the authorizer said. */
 const AUTHORIZER_METADATA = 'envoy.filters.http.ext_authz';
 const WORKER_HEADER = 'x-runpod-worker-id';
@@ -69,7 +73,7 @@ export interface DirectWay {
 export function directFilters(way: DirectWay): Message[] {
   return [
     // No other surface takes bodies as large, so that one limit stands for all; chunked bodies are cut at it.
-    { name: 'request_size', typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }) },
+    { name: REQUEST_SIZE, typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }) },
     { name: AUTHORIZER, typed_config: typed(`${FILTERS}.ext_authz.v3.ExtAuthz`, {
       transport_api_version: 'V3', clear_route_cache: true, status_on_error: { code: 'ServiceUnavailable' },
       allowed_headers: exactly('upgrade', 'content-type', 'x-forwarded-host', 'origin', 'access-control-request-method', 'cookie', WORKER_HEADER),
@@ -111,6 +115,7 @@ export function upstreamFilters(): Message[] {
 export function directRoutes(rest: readonly Message[], way: DirectWay): Message[] {
   const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
   return [
+    ...rest.map((route) => unasked(withHeader(route, TOO_LARGE), { [REQUEST_SIZE]: OFF })),
     directRoute(WITHOUT_BODY, beforeFacades(way.facades, FULL)),
     directRoute([GRPC], UNTIL_TOLD),
     directRoute([], beforeFacades(way.facades)),
@@ -118,7 +123,7 @@ export function directRoutes(rest: readonly Message[], way: DirectWay): Message[
     ...rest.map((route) => withHeader(route, host)),
     ...rest.map((route) => unasked(withPath(route, { safe_regex: { regex: QUEUE_OPERATION } }))),
     ...rest.map((route) => withPath(route, { prefix: '/v2/' })),
-    ...rest.map(unasked),
+    ...rest.map((route) => unasked(route)),
   ];
 }
 
@@ -157,8 +162,8 @@ function askedForLong(route: Message, way: DirectWay): Message {
   return { ...route, typed_per_filter_config: { [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, settings) } };
 }
 
-function unasked(route: Message): Message {
-  return { ...route, typed_per_filter_config: { [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, { disabled: true }) } };
+function unasked(route: Message, more: Message = {}): Message {
+  return { ...route, typed_per_filter_config: { ...more, [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, { disabled: true }) } };
 }
 
 function withHeader(route: Message, header: Message): Message {

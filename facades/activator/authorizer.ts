@@ -75,7 +75,7 @@ export class Authorizer {
       reply.writeHead(200, { ...await this.#direct(request), 'content-length': 0 }).end();
     } catch (error) {
       // The edge takes 5xx for a fault of the authorizer. It passes the request to a facade, which answers with the error itself.
-      if (toLbError(error).status >= 500) reply.writeHead(200, { 'content-length': 0 }).end();
+      if (toLbError(error).status >= 500 || isFacades(error, request)) reply.writeHead(200, { 'content-length': 0 }).end();
       else writeRejection(error, request, reply, this.#parts.logger);
     }
   }
@@ -161,6 +161,15 @@ export function addAuthorizer(app: FastifyInstance, parts: AuthorizerParts): voi
     reply.hijack();
     void authorizer.answer(raw, reply.raw);
   });
+}
+
+/**
+ * Returns whether a facade is to refuse the request in the authorizer's place: an edge answers before the body has come, which a client that sends all before
+ * it reads does not see, and a facade reads it first. What was counted here is refused here, and nobody there answers gRPC.
+ */
+function isFacades(error: unknown, { method, headers }: IncomingMessage): boolean {
+  if (/^(GET|HEAD|OPTIONS)$/.test(method ?? '') || GRPC.test(headers['content-type'] ?? '')) return false;
+  return [401, 404].includes(toLbError(error).status);
 }
 
 function isPlain({ path, queryKey }: LbTarget): boolean {

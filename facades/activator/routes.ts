@@ -10,6 +10,7 @@ import { traceForwarded } from '../plugins/request-trace.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { isPreflight } from '../plugins/cors.ts';
 import type { Preflights } from '../plugins/cors.ts';
+import type { ReadBeforeAnswer } from '../plugins/read-before-answer.ts';
 import type { Activator } from './activator.ts';
 import { authenticateCaller } from './authenticate-caller.ts';
 import type { HostKeys } from './host-keys.ts';
@@ -33,6 +34,8 @@ export interface LbParts {
   routing: LbRouting;
   peers: TrustedPeers;
   preflights: Preflights;
+  /** Rejections behind an edge wait for the rest of the body. */
+  readFirst: ReadBeforeAnswer;
   /** Keys in cookies of browsers. */
   hostKeys: HostKeys;
   /** `undefined` if nothing is traced. */
@@ -103,6 +106,7 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
     await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
   } catch (error) {
     reply.hijack();
+    if (!reply.raw.headersSent && parts.readFirst.mustWait(request.raw)) await parts.readFirst.read(request.raw);
     writeRejection(error, request.raw, reply.raw, parts.logger, { requestId: request.id, endpointId: target?.endpointId });
   }
 }

@@ -1,0 +1,58 @@
+/**
+ * An answer that comes before all of its request's body has, behind an edge: Envoy ends the connection when such an answer is whole, and a client that sends
+ * all before it reads finds a broken connection in its place. So the rest of the body is read first and thrown away. Without an edge the answer goes out at
+ * once, and the rest is read behind it.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { EDGE_HEADER, isEdgeText } from '../../proto/wire/activation.ts';
+
+/** Bytes that are thrown away, and milliseconds that it may take; then the answer goes out as it is. */
+const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
+const DISCARD_MS_MAX = 20_000;
+
+export class ReadBeforeAnswer {
+  readonly #edgeKey: string;
+  readonly #clock: Clock;
+
+  /** Makes all answers of an app's handlers wait. `edgeKey`: empty if no edge has one; then none waits. */
+  constructor(app: FastifyInstance, edgeKey: string, clock: Clock) {
+    this.#edgeKey = edgeKey;
+    this.#clock = clock;
+    if (edgeKey === '') return;
+    app.addHook('onSend', (request, _reply, _payload, done) => {
+      if (this.mustWait(request.raw)) void this.read(request.raw).then(() => done());
+      else done();
+    });
+  }
+
+  /** Returns whether the answer has to wait. A client that asks before it sends may send nothing. */
+  mustWait(request: IncomingMessage): boolean {
+    const { [EDGE_HEADER]: edge, expect, upgrade } = request.headers;
+    if (request.complete || expect !== undefined || upgrade !== undefined) return false;
+    return typeof edge === 'string' && isEdgeText(this.#edgeKey, edge);
+  }
+
+  /** Resolves when the body has been read to its end or its bound, or the client has gone. Never rejects. */
+  read(request: IncomingMessage): Promise<void> {
+    return new Promise((resolve) => {
+      let bytes = 0;
+      const end = (): void => {
+        timer.cancel();
+        for (const name of ['end', 'close', 'error']) request.off(name, end);
+        request.off('data', count);
+        resolve();
+      };
+      const count = (piece: Buffer): void => {
+        bytes += piece.length;
+        if (bytes > DISCARD_BYTES_MAX) end();
+      };
+      const timer = this.#clock.after(DISCARD_MS_MAX, end);
+      for (const name of ['end', 'close', 'error']) request.once(name, end);
+      request.on('data', count);
+      request.resume();
+      if (request.readableEnded || request.destroyed) end();
+    });
+  }
+}
