@@ -24,15 +24,15 @@ import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
 import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
-import { DemandBook } from './edge/demand-book.ts';
-import { RefusalBook } from './edge/refusal-book.ts';
-import { RotationBoard } from './edge/rotation-board.ts';
-import { RotationList } from './edge/rotation-list.ts';
+import { DemandWriter } from './edge/demand-writer.ts';
+import { RejectionTracker } from './edge/rejection-tracker.ts';
+import { BackendRegistry } from './edge/backend-registry.ts';
+import { BackendDirectory } from './edge/backend-directory.ts';
 import { CannotRun } from './endpoints/cannot-run.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { WhatIfAnswers } from './endpoints/what-if-answers.ts';
 import { CoreEvents } from './events/core-events.ts';
-import { DutyBoard } from './events/duty-board.ts';
+import { SingletonTaskRegistry } from './events/singleton-task-registry.ts';
 import { AccessChecks } from './rpc/access-checks.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
 import { createControlPlane } from './rpc/ads/ads-handlers.ts';
@@ -81,7 +81,7 @@ import { isAccessRefused, isDiskFull, isReadOnly, isTransient, persist } from '.
 const DATABASE_WAIT_MS = 30_000;
 
 /** What a replica takes from outside; its database comes with the configuration. */
-export interface CoreSeams {
+export interface CoreDependencies {
   logger: Logger;
   /** Default: the machine's own. */
   clock?: Clock;
@@ -91,7 +91,7 @@ export interface CoreSeams {
   transport?: Transport;
 }
 
-type Seams = Required<CoreSeams>;
+type Dependencies = Required<CoreDependencies>;
 
 /** A core replica that is built and not started. */
 export interface Core {
@@ -112,8 +112,8 @@ interface OwnFacts {
 }
 
 /** Everything between the database and the handlers. */
-function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: CoreConfig, seams: Seams, own: OwnFacts) {
-  const { clock, random, logger } = seams;
+function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: CoreConfig, dependencies: Dependencies, own: OwnFacts) {
+  const { clock, random, logger } = dependencies;
   const events = new CoreEvents();
   const slots = buildSlots();
   const metrics = new Metrics();
@@ -121,27 +121,28 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     metrics, store: stores.metrics, endpointsMax: config.metricsEndpointsMax, sessions: () => dispatch.table.all().length, clock,
   });
   const tracing = tracingOf('core', config);
-  const duties = new DutyBoard();
+  const singletonTasks = new SingletonTaskRegistry();
   const cannotRun = new CannotRun(stores, clock);
-  const trust = webhookTrust(config.webhookCaFile, { metrics, ...seams });
+  const trust = webhookTrust(config.webhookCaFile, { metrics, ...dependencies });
   const engine = buildJobEngine({
-    stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, tracing, ...seams, config,
+    stores, openChannel, events, singletonTasks, slots: slots.pool, sealer, cannotRun, meter: meter.engine, tracing, ...dependencies, config,
     webhookAuthorities: trust.authorities,
   });
   const dispatch = buildDispatch(slots, engine.attempts, {
-    ...stores, events, duty: duties.of('scaling'), ...own, scaleMeter: meter.scales, onStarts: meter.onStarts, batches: meter.engine.batches, ...seams,
+    ...stores, events, task: singletonTasks.of('scaling'), ...own, scaleMeter: meter.scales, onStarts: meter.onStarts, batches: meter.engine.batches,
+    ...dependencies,
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
-  const refusals = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);
+  const refusals = new RejectionTracker(clock, REQUEST_WINDOW_SECONDS);
   const context: EndpointContext = {
     ...stores, refusals, sealer, random, cannotRun, mayAsk: mayAskByName(config.privateRegistries),
     whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => {
       events.emit('desired', machineIds);
       // A pod that goes leaves what it had.
-      events.emit('room', machineIds);
+      events.emit('capacity', machineIds);
     },
-    onRoom: (machineIds) => events.emit('room', machineIds),
+    onCapacity: (machineIds) => events.emit('capacity', machineIds),
     onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {
       events.emit('endpoints', endpointIds);
@@ -150,20 +151,20 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   };
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
   const edge = {
-    board: new RotationBoard({ edge: stores.edge, events, ...seams }),
-    list: new RotationList({ edge: stores.edge, events, ...seams }),
-    book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.trigger(endpointIds), ...seams }),
+    registry: new BackendRegistry({ edge: stores.edge, events, ...dependencies }),
+    directory: new BackendDirectory({ edge: stores.edge, events, ...dependencies }),
+    demands: new DemandWriter({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.trigger(endpointIds), ...dependencies }),
   };
-  return { stores, sealer, engine, dispatch, duties, context, refusals, access, edge, meter, metrics, tracing, trust };
+  return { stores, sealer, engine, dispatch, singletonTasks, context, refusals, access, edge, meter, metrics, tracing, trust };
 }
 
 /** The gRPC edge. */
-function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, seams: Seams) {
-  const { clock, random, transport, logger } = seams;
+function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, dependencies: Dependencies) {
+  const { clock, random, transport, logger } = dependencies;
   const { stores, sealer, engine, dispatch, context, access } = parts;
   const { batches, budgets } = parts.meter.engine;
   const edge = createEdgeHandlers({
-    access, refusals: parts.refusals, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, onResent: parts.meter.onRotationResent, ...seams,
+    access, refusals: parts.refusals, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, onResent: parts.meter.onRotationResent, ...dependencies,
   });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
@@ -178,7 +179,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const server = new RpcServer({
     listen: config.listen,
     transport, clock, logger,
-    interceptors: [requestInterceptor({ ...seams, onCall: parts.meter.onCall })],
+    interceptors: [requestInterceptor({ ...dependencies, onCall: parts.meter.onCall })],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
       [LargeJobService, jobs.handlers],
@@ -214,32 +215,32 @@ function endEarly(service: Service): Service {
 }
 
 /** Builds a replica. Several in one process do not share anything. */
-export function buildCore(config: CoreConfig, given: CoreSeams): Core {
-  const seams: Seams = { clock: systemClock, random: systemRandom, transport: systemTransport, ...given };
-  const { logger } = seams;
+export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
+  const dependencies: Dependencies = { clock: systemClock, random: systemRandom, transport: systemTransport, ...given };
+  const { logger } = dependencies;
   const sealer = new Sealer(config.secretKey);
   const storage = openStorage(config.databaseUrl, sealer, logger);
-  const health = new Health({ ping: storage.ping, ...seams });
-  const stability = new Stability(seams.clock);
+  const health = new Health({ ping: storage.ping, ...dependencies });
+  const stability = new Stability(dependencies.clock);
   const onCheck = (answers: boolean): void => {
-    health.told(answers);
+    health.reportDatabase(answers);
     stability.record(answers);
   };
   const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck });
   const own: OwnFacts = { replicaAddress: () => config.advertise || server.address, steadyMs: () => stability.forMs };
-  const parts = buildParts({ ...storage, openChannel }, sealer, config, seams, own);
-  const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, seams);
+  const parts = buildParts({ ...storage, openChannel }, sealer, config, dependencies, own);
+  const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, dependencies);
   const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });
   const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;
-  const resigns: Service = { name: 'duties (end)', start: async () => undefined, stop: async () => parts.duties.resign() };
-  // Stopped from the end: first nobody is sent here any more and other replicas take the duties, then nothing is claimed, waits end, agents leave, calls end.
+  const resigns: Service = { name: 'singletonTasks (end)', start: async () => undefined, stop: async () => parts.singletonTasks.resign() };
+  // Services stop from last to first: no new traffic, singleton tasks move to other replicas, claims stop, waits end, agents leave, calls end.
   const early = [endEarly(table), endEarly(loop), resigns] as const;
   const services = [
     ...(parts.tracing ? [parts.tracing] : []),
-    ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.list, parts.edge.book,
+    ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.registry, parts.edge.directory, parts.edge.demands,
     table, loop, parts.trust.watch, measures, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], resigns, health,
   ];
-  const replica = new Replica(storage, services, seams);
+  const replica = new Replica(storage, services, dependencies);
   return {
     services: services.filter((service) => !early.includes(service)),
     start: async () => {
@@ -255,29 +256,29 @@ class Replica extends SingleRunService {
   readonly name = 'core';
   readonly #storage: Storage;
   readonly #services: readonly Service[];
-  readonly #seams: Seams;
+  readonly #dependencies: Dependencies;
 
-  constructor(storage: Storage, services: readonly Service[], seams: Seams) {
+  constructor(storage: Storage, services: readonly Service[], dependencies: Dependencies) {
     super();
     this.#storage = storage;
     this.#services = services;
-    this.#seams = seams;
+    this.#dependencies = dependencies;
   }
 
   protected override async onStart(): Promise<void> {
-    const { logger } = this.#seams;
-    let told = '';
+    const { logger } = this.#dependencies;
+    let reported = '';
     const onFailure = (error: unknown): void => {
       if (isReadOnly(error)) {
         // It is waited for without an end, so it is said once.
         const { message } = error as Error;
-        if (message !== told) logger.warn(message);
-        told = message;
+        if (message !== reported) logger.warn(message);
+        reported = message;
       } else if (isTransient(error)) logger.warn({ err: error }, 'the database is not there yet');
     };
     const forMs = (error: unknown): number => (isDiskFull(error) || isReadOnly(error) ? Infinity : DATABASE_WAIT_MS);
     try {
-      await persist(this.#storage.prepare, { ...this.#seams, forMs, signal: this.ending, onFailure });
+      await persist(this.#storage.prepare, { ...this.#dependencies, forMs, signal: this.ending, onFailure });
     } catch (error) {
       if (!isAccessRefused(error)) throw error;
       throw new Error(`SLIPWAY_DATABASE_URL does not let core in: ${(error as Error).message}`, { cause: error });
@@ -286,7 +287,7 @@ class Replica extends SingleRunService {
   }
 
   protected override async onStop(): Promise<void> {
-    await stopAll(this.#services, this.#seams.logger);
+    await stopAll(this.#services, this.#dependencies.logger);
     await this.#storage.close();
   }
 }

@@ -6,7 +6,7 @@ import { DesiredImages } from './dispatch/desired-images.ts';
 import { DesiredLoop } from './dispatch/desired-loop.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
 import { ExecutionTimes } from './dispatch/execution-times.ts';
-import { LeaseKeeper } from './dispatch/lease-keeper.ts';
+import { LeaseRenewer } from './dispatch/lease-renewer.ts';
 import { PodReports } from './dispatch/pod-reports.ts';
 import { returnOrphans } from './dispatch/return-orphans.ts';
 import { SessionTable } from './dispatch/session-table.ts';
@@ -20,14 +20,13 @@ import type { CoreEvents } from './events/core-events.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
 import type { BatchMeter } from './runtime/batcher.ts';
 import type { Clock, Random } from './runtime/clock.ts';
-import type { Duty } from './runtime/loop.ts';
+import type { SingletonTask } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
 import { ScalingService } from './scaling/scaling-service.ts';
 import type { ScaleMeter } from './scaling/scaling-service.ts';
 import type { WorkerStart } from './store/worker-starts.ts';
 import type { Stores } from './store/storage.ts';
 
-/** What dispatch needs. */
 export interface DispatchOptions {
   machines: Stores['machines'];
   workers: Stores['workers'];
@@ -37,7 +36,7 @@ export interface DispatchOptions {
   images: Stores['images'];
   events: CoreEvents;
   /** The singleton task of the resync of scaling. */
-  duty: Duty;
+  task: SingletonTask;
   openCredentials: OpenCredentials;
   /** Counts batches of leases. */
   batches: BatchMeter;
@@ -58,15 +57,15 @@ export interface DispatchOptions {
 export interface SlotWiring {
   pool: SlotPool;
   /** Set once the engine and the loop exist. */
-  onRoom(endpointId: string): void;
+  onCapacity(endpointId: string): void;
   onOrphans(jobs: readonly ClaimedJob[]): void;
 }
 
 /** The engine needs the slots and dispatch needs the engine: the slots come first and learn of the others afterwards. */
 export function buildSlots(): SlotWiring {
   const wiring: SlotWiring = {
-    pool: new SlotPool({ onRoom: (endpointId) => wiring.onRoom(endpointId), onOrphans: (jobs) => wiring.onOrphans(jobs) }),
-    onRoom: () => undefined,
+    pool: new SlotPool({ onCapacity: (endpointId) => wiring.onCapacity(endpointId), onOrphans: (jobs) => wiring.onOrphans(jobs) }),
+    onCapacity: () => undefined,
     onOrphans: () => undefined,
   };
   return wiring;
@@ -74,30 +73,30 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, running, scales, podReports, images, events, duty, openCredentials, scaleMeter, steadyMs, replicaAddress } = options;
+  const { machines, workers, running, scales, podReports, images, events, task, openCredentials, scaleMeter, steadyMs, replicaAddress } = options;
   const { clock, random, logger } = options;
   const { pool } = slots;
-  const seams = { clock, random, logger };
-  const table = new SessionTable({ events, ...seams });
+  const shared = { clock, random, logger };
+  const table = new SessionTable({ events, ...shared });
   const arriving = new Set<string>();
   const times = new ExecutionTimes();
-  const loop = new DispatchLoop({ pool, attempts, times, events, ...seams });
-  slots.onRoom = (endpointId) => loop.wake(endpointId);
+  const loop = new DispatchLoop({ pool, attempts, times, events, ...shared });
+  slots.onCapacity = (endpointId) => loop.wake(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScalingService({
-    store: scales, scaler: chosenScaler, events, duty, hasWorker: (endpointId) => pool.hasWorker(endpointId),
-    onDesired: (machineIds) => events.emit('desired', machineIds), meter: scaleMeter, steadyMs, ...seams,
+    store: scales, scaler: chosenScaler, events, duty: task, hasWorker: (endpointId) => pool.hasWorker(endpointId),
+    onDesired: (machineIds) => events.emit('desired', machineIds), meter: scaleMeter, steadyMs, ...shared,
   });
-  const onRoom = (machineId: string): void => events.emit('room', [machineId]);
+  const onCapacity = (machineId: string): void => events.emit('capacity', [machineId]);
   const reports = new WorkerReports({
-    workers, onRoom, onChanged: (endpointIds) => scaling.trigger(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds),
-    holds: (workerId) => pool.heldBy(workerId).length > 0, onStarts: options.onStarts, ...seams,
+    workers, onCapacity, onChanged: (endpointIds) => scaling.trigger(endpointIds), onBackends: (endpointIds) => events.emit('rotation', endpointIds),
+    holds: (workerId) => pool.heldBy(workerId).length > 0, onStarts: options.onStarts, ...shared,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
-  const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, steadyMs, ...seams });
-  const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...seams });
-  const pods = new PodReports({ podReports, ...seams });
-  const containers = new ContainerReports({ images, ...seams });
+  const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, steadyMs, ...shared });
+  const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });
+  const pods = new PodReports({ podReports, ...shared });
+  const containers = new ContainerReports({ images, ...shared });
   const logs = new WorkerLogs(table, clock);
   const drainOne = async (workerId: string, machineId: string): Promise<void> => {
     const endpointId = await scales.drainOne(workerId, machineId);
@@ -105,8 +104,8 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.trigger([endpointId]);
   };
   const sessions: SessionContext = {
-    table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving, replicaAddress, onRoom, ...seams,
-    leases: new LeaseKeeper(machines, options.clock, options.batches),
+    table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving, replicaAddress, onCapacity, ...shared,
+    leases: new LeaseRenewer(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
       const onFailure = (error: unknown): void => logger.warn({ err: error, workerId, machineId }, 'a worker was not replaced as it asks');

@@ -10,7 +10,7 @@ import { LeaseRescuer } from './duties/lease-rescuer.ts';
 import { QueueRecounter } from './duties/queue-recounter.ts';
 import { QueueWatcher } from './duties/queue-watcher.ts';
 import { TrafficWriter } from './duties/traffic-writer.ts';
-import { PlainSealer } from './duties/plain-sealer.ts';
+import { EncryptionBackfill } from './duties/encryption-backfill.ts';
 import type { WebhookAuthorities } from './duties/webhook-caller.ts';
 import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
 import { CancelJob } from './jobs/cancel-job.ts';
@@ -23,7 +23,7 @@ import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
 import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
 import { JobErrors } from './jobs/job-errors.ts';
 import type { CoreEvents } from './events/core-events.ts';
-import type { DutyBoard } from './events/duty-board.ts';
+import type { SingletonTaskRegistry } from './events/singleton-task-registry.ts';
 import type { EngineMeter } from './jobs/engine-meter.ts';
 import { ListJobs } from './jobs/list-jobs.ts';
 import { LoseAttempts } from './jobs/lose-attempts.ts';
@@ -51,7 +51,6 @@ import type { Tracing } from './runtime/tracing.ts';
 import { TaskGroup } from './runtime/task-group.ts';
 import type { Storage, Stores } from './store/storage.ts';
 
-/** What the engine needs. */
 export interface JobEngineOptions {
   stores: Stores;
   openChannel: Storage['openChannel'];
@@ -59,7 +58,7 @@ export interface JobEngineOptions {
   slots: SlotSource;
   sealer: Sealer;
   /** Which background tasks are this replica's. */
-  duties: DutyBoard;
+  singletonTasks: SingletonTaskRegistry;
   /** Which endpoints no machine could ever take, and why. */
   cannotRun: CannotRunReader;
   /** Counts what it does. Default: nobody does. */
@@ -89,11 +88,11 @@ function buildShared(options: JobEngineOptions) {
   const reads = new ReadJob(stores, clock, meter?.batches);
   const waits = new WaitJob({ ...options, reads });
   const { webhookAllowPrivate: allowPrivate } = options.config;
-  const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate, authorities: options.webhookAuthorities });
+  const webhooks = new WebhookDeliverer({ ...options, task: options.singletonTasks.of('webhooks'), allowPrivate, authorities: options.webhookAuthorities });
   return {
     ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(stores, clock),
     traffic: new TrafficMeter(),
-    onFinal: waits.settle.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
+    onFinal: waits.resolve.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
   };
 }
 
@@ -101,7 +100,7 @@ type Shared = ReturnType<typeof buildShared>;
 
 /** Nothing runs before the services are started. The notices and the wait poll start first, what changes jobs by itself last. */
 export function buildJobEngine(options: JobEngineOptions): JobEngine {
-  const { duties } = options;
+  const { singletonTasks } = options;
   const shared = buildShared(options);
   const attempts = buildAttemptCalls(shared);
   const deletes = new DeleteJobs(shared);
@@ -119,14 +118,14 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       shared.waits.service,
       new QueueWatcher(shared),
       new TrafficWriter(shared),
-      new DeadlineEnforcer({ ...shared, onFinal: timedOut, duty: duties.of('deadlines') }),
-      new ExpiryReaper({ ...shared, duty: duties.of('expiry') }),
-      new QueueRecounter({ ...shared, duty: duties.of('counts') }),
-      new DecisionReaper({ ...shared, duty: duties.of('decisions') }),
-      new DeletionFinisher({ ...shared, deletes, duty: duties.of('deletions') }),
-      new LeaseRescuer({ ...shared, attempts, duty: duties.of('rescue') }),
+      new DeadlineEnforcer({ ...shared, onFinal: timedOut, task: singletonTasks.of('deadlines') }),
+      new ExpiryReaper({ ...shared, task: singletonTasks.of('expiry') }),
+      new QueueRecounter({ ...shared, task: singletonTasks.of('counts') }),
+      new DecisionReaper({ ...shared, task: singletonTasks.of('decisions') }),
+      new DeletionFinisher({ ...shared, deletes, task: singletonTasks.of('deletions') }),
+      new LeaseRescuer({ ...shared, attempts, task: singletonTasks.of('rescue') }),
       shared.webhooks,
-      new PlainSealer(shared),
+      new EncryptionBackfill(shared),
     ],
   };
 }
@@ -149,8 +148,8 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     submitAndWait: (submission, signal, onStored) => submitAndWait.run(submission, signal, onStored),
     get: (key, request) => reads.get(key, request),
     input: (key) => reads.input(key),
-    wait: (key, waitMs, signal, room) => waits.wait(key, waitMs, signal, room),
-    readChunks: (key, request, signal, room) => chunks.read(key, request, signal, room),
+    wait: (key, waitMs, signal, acquireMemory) => waits.wait(key, waitMs, signal, acquireMemory),
+    readChunks: (key, request, signal, acquireMemory) => chunks.read(key, request, signal, acquireMemory),
     cancel: (key) => cancels.cancel(key),
     retry: (key) => retries.retry(key),
     change: (request) => changes.change(request),
@@ -183,7 +182,7 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
   const losses = new LoseAttempts({ stores, recordOutcome });
   return {
     claim: (endpointId, slots) => claims.claim(endpointId, slots),
-    claimAhead: (endpointId, slots, claimed) => claims.claimAhead(endpointId, slots, claimed),
+    claimPrefetch: (endpointId, slots, claimed) => claims.claimPrefetch(endpointId, slots, claimed),
     postpone: (waiting) => stores.attempts.postpone(waiting),
     replaceable: (workers) => stores.attempts.replaceable(workers),
     recordOutcome,

@@ -37,7 +37,6 @@ export interface Grant {
 /** A permitted call that names an endpoint. */
 type EndpointGrant = Grant & { endpoint: OwnedEndpoint };
 
-/** What it needs. */
 export interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
   events: CoreEvents;
   /** The operator's key; empty: there is none. */

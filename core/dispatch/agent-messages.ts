@@ -151,8 +151,8 @@ function isUnready(health: HttpHealth): boolean {
 
 /** A claimed job for its agent. `s3Config` are the opened message bytes. */
 export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Assignment {
-  const { input, inputSize, ahead = false, traceparent } = job;
-  return { ref: refOf(job), input, inputSize, s3Config: s3Config && S3Config.decode(s3Config), ahead, traceparent };
+  const { input, inputSize, prefetched = false, traceparent } = job;
+  return { ref: refOf(job), input, inputSize, s3Config: s3Config && S3Config.decode(s3Config), ahead: prefetched, traceparent };
 }
 
 /** What core wants of a worker. */

@@ -17,7 +17,6 @@ import type { SlotPool } from './slot-pool.ts';
 
 const PERIOD_MS = 2_000;
 
-/** What it needs. */
 export interface AttemptAuditOptions {
   table: SessionTable;
   pool: SlotPool;

@@ -8,7 +8,6 @@ import type { AttemptCalls, AttemptChunk } from '../jobs/job-engine.ts';
 import { keyFromRef } from './agent-messages.ts';
 import type { SessionOutbox } from './session-outbox.ts';
 
-/** What it needs. */
 export interface ChunkInboxOptions {
   attempts: Pick<AttemptCalls, 'appendChunks'>;
   outbox: Pick<SessionOutbox, 'ackChunk' | 'stop'>;

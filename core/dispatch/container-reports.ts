@@ -13,7 +13,6 @@ import { containersFromMessage } from './container-messages.ts';
 
 const PERIOD_MS = 1_000;
 
-/** What it needs. */
 export interface ContainerReportsOptions {
   images: Stores['images'];
   clock: Clock;

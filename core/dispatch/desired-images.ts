@@ -20,7 +20,6 @@ const BYTES_MAX = 262_144;
 const ENTRY_BYTES = 100;
 const NAME_LENGTH_MAX = 512;
 
-/** What it needs. */
 export interface DesiredImagesOptions {
   images: Pick<Stores['images'], 'named' | 'ofPods'>;
   machines: Pick<Stores['machines'], 'view'>;

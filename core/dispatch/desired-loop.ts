@@ -22,7 +22,6 @@ const PERIOD_MS = 2_000;
 /** Machines of which nothing was heard are looked at with the first pass after this, in milliseconds: less than the shortest pause of the loop. */
 const ALL_PERIOD_MS = 1_600;
 
-/** What it needs. */
 export interface DesiredLoopOptions {
   table: SessionTable;
   workers: Stores['workers'];

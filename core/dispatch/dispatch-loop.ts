@@ -10,8 +10,8 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
-import { handAhead } from '../domain/hand-ahead.ts';
-import type { ClaimedJob, GivenJob, Slot } from '../jobs/slots.ts';
+import { prefetchCount } from '../domain/prefetch.ts';
+import type { ClaimedJob, AssignedJob, Slot } from '../jobs/slots.ts';
 import type { ExecutionTimes } from './execution-times.ts';
 import type { SlotPool } from './slot-pool.ts';
 
@@ -25,10 +25,9 @@ const CLAIMS_MAX = 4;
 const STOP_MS_MAX = 2_000;
 const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
-/** What it needs. */
 export interface DispatchLoopOptions {
   pool: SlotPool;
-  attempts: Pick<AttemptCalls, 'claim' | 'claimAhead'>;
+  attempts: Pick<AttemptCalls, 'claim' | 'claimPrefetch'>;
   times: Pick<ExecutionTimes, 'of' | 'doubt'>;
   events: CoreEvents;
   clock: Clock;
@@ -92,7 +91,7 @@ export class DispatchLoop extends BaseService {
   }
 
   #sweepOnce(): void {
-    for (const endpointId of this.#options.pool.endpointsWithRoom()) this.wake(endpointId);
+    for (const endpointId of this.#options.pool.endpointsWithCapacity()) this.wake(endpointId);
   }
 
   #pump(): void {
@@ -116,10 +115,10 @@ export class DispatchLoop extends BaseService {
   /** Never rejects. Slots are either assigned or given back. */
   async #claim(endpointId: string): Promise<void> {
     const { pool, attempts } = this.#options;
-    const slots = pool.take(endpointId, CLAIM_SLOTS_MAX);
+    const slots = pool.reserve(endpointId, CLAIM_SLOTS_MAX);
     if (slots.length === 0) {
       const running = pool.runningLow(endpointId);
-      if (running.length > 0) pool.assign(await this.#claimAhead(endpointId, slots, running));
+      if (running.length > 0) pool.assign(await this.#claimPrefetch(endpointId, slots, running));
       return;
     }
     try {
@@ -127,33 +126,33 @@ export class DispatchLoop extends BaseService {
       this.#failures = 0;
       const unused = unusedSlots(slots, jobs);
       // Together, so that one take carries them.
-      pool.assign(unused.length > 0 ? jobs : [...jobs, ...await this.#claimAhead(endpointId, slots, jobs)]);
-      pool.give(unused);
+      pool.assign(unused.length > 0 ? jobs : [...jobs, ...await this.#claimPrefetch(endpointId, slots, jobs)]);
+      pool.unreserve(unused);
       // A full claim means that there may be more, and room may have come meanwhile.
       if (unused.length === 0) this.#pending.add(endpointId);
     } catch (error) {
-      pool.give(slots);
+      pool.unreserve(slots);
       this.#pause(endpointId, error);
     }
   }
 
   /** More jobs of the kind of `behind` for workers that run short ones faster in a row. Never rejects: what was claimed before must reach its workers. */
-  async #claimAhead(endpointId: string, taken: readonly Slot[], behind: readonly GivenJob[]): Promise<ClaimedJob[]> {
+  async #claimPrefetch(endpointId: string, taken: readonly Slot[], behind: readonly AssignedJob[]): Promise<ClaimedJob[]> {
     const { pool, attempts, times, logger } = this.#options;
     let slots: Slot[] = [];
     try {
       const timesMs = times.of(endpointId);
-      const othersIdle = pool.hasRoom(endpointId);
+      const othersIdle = pool.hasCapacity(endpointId);
       const inputBytes = Math.max(...behind.map(({ inputSize }) => inputSize));
-      slots = pool.takeAhead(endpointId, taken, (asked) => handAhead({ timesMs, slots: asked, othersIdle, inputBytes }));
+      slots = pool.reservePrefetch(endpointId, taken, (asked) => prefetchCount({ timesMs, slots: asked, othersIdle, inputBytes }));
       if (slots.length === 0) return [];
-      const jobs = await attempts.claimAhead(endpointId, slots, behind);
-      pool.give(unusedSlots(slots, jobs));
+      const jobs = await attempts.claimPrefetch(endpointId, slots, behind);
+      pool.unreserve(unusedSlots(slots, jobs));
       // They are larger than those before them: their agent gives them back.
       if (jobs.some(({ input }) => !input)) times.doubt(endpointId);
       return jobs;
     } catch (error) {
-      pool.give(slots);
+      pool.unreserve(slots);
       logger.warn({ err: error, endpointId }, 'jobs were not handed over ahead');
       return [];
     }

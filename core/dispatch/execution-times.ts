@@ -2,7 +2,7 @@
  * How long the latest executions of each endpoint took, as agents say. In memory of this replica: without it nothing is handed over ahead. A long
  * one ends what was known: a few short ones are enough to forget the first of these, twice as many each time that another follows soon.
  */
-import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../domain/hand-ahead.ts';
+import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../domain/prefetch.ts';
 import { boundedCache } from '../runtime/bounded-cache.ts';
 
 /** Endpoints that are remembered. */

@@ -22,7 +22,7 @@ export interface LiveSession {
   /** Its hello was accepted and it has not ended. */
   readonly isOpen: boolean;
   /** When its last message arrived, on the steady clock. */
-  readonly heardAtMs: number;
+  readonly lastSeenAtMs: number;
   /** Ends it normally: what waits is sent, with the reason, its workers leave the pool, its machine's lease runs on. */
   close(text: string, reason: SessionEndReason): void;
   /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
@@ -32,7 +32,7 @@ export interface LiveSession {
   /** Asks for a worker's log; the answer arrives elsewhere. */
   requestLog(request: WorkerLogRequest): void;
   /** A worker finished an attempt with an answer of its own. */
-  proven(workerId: string): void;
+  healthy(workerId: string): void;
   /** Workers that it reported. */
   workerIds(): string[];
 }

@@ -23,7 +23,6 @@ interface Waiting {
   facts: Map<string, PodFacts>;
 }
 
-/** What it needs. */
 export interface PodReportsOptions {
   podReports: Stores['podReports'];
   clock: Clock;

@@ -12,6 +12,6 @@ export async function returnOrphans(
     attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'RETURNED', output: undefined, error: '' })
   )));
   const failed = results.filter((result) => result.status === 'rejected');
-  const left = jobs.filter((_, place) => results[place]!.status === 'rejected');
+  const left = jobs.filter((_, index) => results[index]!.status === 'rejected');
   if (failed.length > 0) logger.warn({ err: failed[0]!.reason, ...someAttempts(left) }, 'claims of an ended session were not put back');
 }

@@ -8,7 +8,7 @@ import type { Stores } from '../store/storage.ts';
 import type { ContainerReports } from './container-reports.ts';
 import type { DesiredLoop } from './desired-loop.ts';
 import type { ExecutionTimes } from './execution-times.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
+import type { LeaseRenewer } from './lease-renewer.ts';
 import type { PodReports } from './pod-reports.ts';
 import type { SessionTable } from './session-table.ts';
 import type { SlotPool } from './slot-pool.ts';
@@ -32,7 +32,7 @@ export interface SessionContext {
   workers: Stores['workers'];
   running: Stores['running'];
   attempts: AttemptCalls;
-  leases: LeaseKeeper;
+  leases: LeaseRenewer;
   reports: WorkerReports;
   pods: PodReports;
   containers: ContainerReports;
@@ -43,7 +43,7 @@ export interface SessionContext {
   replicaAddress(): string;
   onRefresh(workerId: string, machineId: string): void;
   /** The machine of a session takes workers from now on. */
-  onRoom(machineId: string): void;
+  onCapacity(machineId: string): void;
   onLogReply(machineId: string, reply: WorkerLogReply): void;
   clock: Clock;
   random: Random;

@@ -23,7 +23,6 @@ const IN_FLIGHT_MAX = 10_000;
 const BYTES_IN_FLIGHT_MAX = 64 * 1024 * 1024;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
-/** What it needs. */
 export interface SessionInboxOptions {
   /** The machine whose agent reports. */
   machineId(): string;
@@ -37,7 +36,7 @@ export interface SessionInboxOptions {
   random: Random;
   logger: Logger;
   /** A worker finished an attempt with an answer of its own. */
-  onProven(workerId: string): void;
+  onHealthy(workerId: string): void;
   /** These of its attempts wait in hand. */
   onWaiting(waiting: readonly MachineAttempt[]): void;
   /** Called when the stream should no longer be read, and when it may be read again. */
@@ -87,7 +86,7 @@ export class SessionInbox {
       const id = attemptId(outcome);
       if (this.#options.pool.release(outcome, id)) this.#measure(outcome);
       const workerId = message.ref!.workerId;
-      if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onProven(workerId);
+      if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onHealthy(workerId);
       this.#record(id, outcome, workerId);
     }
   }

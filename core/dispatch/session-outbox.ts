@@ -24,7 +24,7 @@ export class SessionOutbox {
   readonly #outcomeAcks = new BatchQueue<AttemptRef>();
   readonly #chunkAcks = new Map<string, { ref: AttemptRef; number: number }>();
   /** By worker, so that what is said again and again takes no more room. */
-  readonly #recalls = new Map<string, AttemptRef>();
+  readonly #revocations = new Map<string, AttemptRef>();
   readonly #logRequests = new BatchQueue<SessionResponse['logRequests'][number]>();
 
   constructor(sink: MessageSink<SessionResponse>, clock: Clock) {
@@ -67,8 +67,8 @@ export class SessionOutbox {
   }
 
   /** A worker's attempts in hand, of which this is one, are wanted back. */
-  recall(ref: AttemptRef): void {
-    this.#recalls.set(ref.workerId, ref);
+  revoke(ref: AttemptRef): void {
+    this.#revocations.set(ref.workerId, ref);
     this.#sending.wake();
   }
 
@@ -103,7 +103,8 @@ export class SessionOutbox {
   }
 
   #isEmpty(): boolean {
-    return this.#assignments.length + this.#stops.length + this.#outcomeAcks.length + this.#chunkAcks.size + this.#logRequests.length + this.#recalls.size === 0
+    return this.#assignments.length + this.#stops.length + this.#outcomeAcks.length + this.#chunkAcks.size + this.#logRequests.length
+      + this.#revocations.size === 0
       && Object.keys(this.#first).length === 0;
   }
 
@@ -117,12 +118,12 @@ export class SessionOutbox {
       logRequests: this.#logRequests.take(room),
       assignments: this.#assignments.take(room),
       stops: [],
-      recalls: [...this.#recalls.values()],
+      recalls: [...this.#revocations.values()],
     };
     if (this.#assignments.length === 0) message.stops = this.#stops.take(room);
     this.#first = {};
     this.#chunkAcks.clear();
-    this.#recalls.clear();
+    this.#revocations.clear();
     return message;
   }
 }

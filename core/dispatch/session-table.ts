@@ -10,7 +10,6 @@ import type { LiveSession } from './live-session.ts';
 /** How often silent sessions are looked for, in milliseconds. */
 const PERIOD_MS = 1_000;
 
-/** What it needs. */
 export interface SessionTableOptions {
   events: CoreEvents;
   clock: Clock;
@@ -83,7 +82,7 @@ export class SessionTable extends LoopService {
   protected override async pass(): Promise<void> {
     const silentSince = this.#options.clock.monotonicMs() - SILENCE_MS_MAX;
     for (const session of this.#sessions.values()) {
-      if (session.heardAtMs < silentSince) session.close('the agent has fallen silent', SessionEndReason.LEASE_OVER);
+      if (session.lastSeenAtMs < silentSince) session.close('the agent has fallen silent', SessionEndReason.LEASE_OVER);
     }
   }
 }

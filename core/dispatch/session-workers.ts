@@ -23,7 +23,6 @@ const WORKERS_MAX = 10_000;
 /** Beyond this many the endpoints of workers that are long gone are forgotten. */
 const ENDPOINTS_MAX = 2 * WORKERS_MAX;
 
-/** What it needs. */
 export interface SessionWorkersOptions {
   machineId: string;
   sessionId: string;
@@ -42,10 +41,10 @@ interface SessionWorker {
   facts: WorkerFacts;
   refresh: boolean;
   /** Its open take may be answered with more than it asked for. */
-  takesAhead: boolean;
+  acceptsPrefetch: boolean;
   /** Its agent keeps more than it has room for. */
-  keepsAhead: boolean;
-  proven: boolean;
+  agentPrefetches: boolean;
+  healthy: boolean;
   /** It has ended; its attempts are lost when this fires. */
   outcomeGrace: Timer | undefined;
 }
@@ -86,10 +85,10 @@ export class SessionWorkers {
       const known = this.#workers.get(report.workerId);
       if (!facts || !this.#endpointOf.has(report.workerId) || (!known && this.#workers.size >= WORKERS_MAX)) continue;
       if (!known && !attached?.has(report.workerId)) this.#attach(report.workerId, []);
-      const worker = known ?? { facts, refresh: false, takesAhead: false, keepsAhead: false, proven: false, outcomeGrace: undefined };
+      const worker = known ?? { facts, refresh: false, acceptsPrefetch: false, agentPrefetches: false, healthy: false, outcomeGrace: undefined };
       this.#workers.set(report.workerId, worker);
-      worker.takesAhead = report.takesAhead;
-      worker.keepsAhead = report.keepsAhead;
+      worker.acceptsPrefetch = report.takesAhead;
+      worker.agentPrefetches = report.keepsAhead;
       this.#observe(worker, facts, report.refresh, known === undefined);
     }
   }
@@ -105,12 +104,12 @@ export class SessionWorkers {
   }
 
   /** A worker finished an attempt. */
-  proven(workerId: string): void {
+  healthy(workerId: string): void {
     const worker = this.#workers.get(workerId);
     if (!worker) return;
-    if (worker.proven) this.#options.reports.used(workerId);
-    else this.#options.reports.proven(workerId);
-    worker.proven = true;
+    if (worker.healthy) this.#options.reports.used(workerId);
+    else this.#options.reports.healthy(workerId);
+    worker.healthy = true;
   }
 
   /** The session is over: its workers leave the pool. */
@@ -156,9 +155,9 @@ export class SessionWorkers {
     const { facts, refresh } = worker;
     const desired = this.#desired.get(facts.workerId);
     const open = facts.state === 'READY' && !refresh && desired === 'RUN';
-    const awake = !hasEnded(facts) && (desired === undefined || desired === 'RUN');
+    const shouldRun = !hasEnded(facts) && (desired === undefined || desired === 'RUN');
     this.#options.pool.update(facts.workerId, {
-      capacity: facts.capacity, open, awake, takesAhead: worker.takesAhead, keepsAhead: worker.keepsAhead,
+      capacity: facts.capacity, open, shouldRun, acceptsPrefetch: worker.acceptsPrefetch, agentPrefetches: worker.agentPrefetches,
     });
   }
 

@@ -14,7 +14,7 @@ import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-m
 import { enterMachine, instanceOf } from './enter-machine.ts';
 import { gpuLoadsFromMessage } from './gpu-load-messages.ts';
 import type { LiveSession, SessionKey } from './live-session.ts';
-import { Recalls } from './recalls.ts';
+import { PrefetchRevoker } from './prefetch-revoker.ts';
 import type { SessionContext, SessionStream } from './session-context.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
@@ -36,8 +36,8 @@ export class Session implements AssignmentSink, LiveSession {
   #instance = '';
   #prefetches = false;
   /** Its agent understands recalls. */
-  #canRecall = false;
-  #heardAtMs: number;
+  #canRevoke = false;
+  #lastSeenAtMs: number;
   /** Attempts that were declared lost at the hello: a claim that was on its way then must not be sent. */
   #lost = new Set<string>();
   #beating: number | undefined;
@@ -53,13 +53,13 @@ export class Session implements AssignmentSink, LiveSession {
     this.#context = context;
     this.#stream = stream;
     this.#key = key;
-    this.#heardAtMs = context.clock.monotonicMs();
+    this.#lastSeenAtMs = context.clock.monotonicMs();
     this.#outbox = new SessionOutbox(stream, context.clock);
-    const recalls = new Recalls({ ...context, outbox: this.#outbox });
+    const recalls = new PrefetchRevoker({ ...context, outbox: this.#outbox });
     this.#inbox = new SessionInbox({
       ...context, outbox: this.#outbox, machineId: () => this.#machineId,
-      onProven: (workerId) => this.proven(workerId),
-      onWaiting: (waiting) => { if (this.#canRecall) context.table.own(recalls.waiting(waiting)); },
+      onHealthy: (workerId) => this.healthy(workerId),
+      onWaiting: (waiting) => { if (this.#canRevoke) context.table.own(recalls.waiting(waiting)); },
       onPressure: (high) => (high ? stream.pause() : stream.resume()),
     });
   }
@@ -85,13 +85,13 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   /** When its last message arrived, on the steady clock. */
-  get heardAtMs(): number {
-    return this.#heardAtMs;
+  get lastSeenAtMs(): number {
+    return this.#lastSeenAtMs;
   }
 
   /** A message of the agent. The first must carry a hello. */
   receive(message: SessionRequest): void {
-    this.#heardAtMs = this.#context.clock.monotonicMs();
+    this.#lastSeenAtMs = this.#context.clock.monotonicMs();
     if (this.#state === 'open') return this.#handle(message);
     if (this.#state === 'closed' || this.#joined) return;
     this.#stream.pause();
@@ -150,8 +150,8 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   /** A worker finished an attempt with an answer of its own. */
-  proven(workerId: string): void {
-    this.#workers?.proven(workerId);
+  healthy(workerId: string): void {
+    this.#workers?.healthy(workerId);
   }
 
   /** Workers that it reported. */
@@ -168,7 +168,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#gpuUuids = new Set(machine.gpus.map(({ uuid }) => uuid));
     this.#instance = instanceOf(hello!);
     this.#prefetches = hello!.prefetches;
-    this.#canRecall = hello!.recalls;
+    this.#canRevoke = hello!.recalls;
     await enterMachine(this, hello!.replaces, machine, this.#context);
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await running.ofMachine(machine.id);
@@ -189,7 +189,7 @@ export class Session implements AssignmentSink, LiveSession {
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
-    this.#context.onRoom(machine.id);
+    this.#context.onCapacity(machine.id);
     // Not waited for: heartbeats are read from here on, and must not wait for connections that a flood of calls has taken.
     table.own(desired.push([this])
       .catch((error: unknown) => logger.warn({ err: error, machineId: machine.id }, 'desired workers were not sent, will try again')));

@@ -4,17 +4,17 @@
  * there are. Kept in memory only: it is rebuilt from what agents say in their hellos.
  */
 import type { MachineAttempt } from '../domain/job.ts';
-import type { ClaimedJob, GivenJob, Slot, SlotSource } from '../jobs/slots.ts';
-import { OpenPlaces } from './open-places.ts';
-import { emptyPlace, freeOf, stockOf } from './place.ts';
-import type { AssignmentSink, HeldAttempt, Place } from './place.ts';
+import type { ClaimedJob, AssignedJob, Slot, SlotSource } from '../jobs/slots.ts';
+import { OpenWorkers } from './open-workers.ts';
+import { newWorkerSlots, freeSlots, prefetchedBy } from './worker-slots.ts';
+import type { AssignmentSink, HeldAttempt, WorkerSlots } from './worker-slots.ts';
 
-export type { AssignmentSink, HeldAttempt } from './place.ts';
+export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
 
 /** What the pool tells the rest of dispatch. */
 export interface SlotPoolListener {
   /** An endpoint has room that it did not have before. */
-  onRoom(endpointId: string): void;
+  onCapacity(endpointId: string): void;
   /** Claims whose session has gone: no worker has seen them. */
   onOrphans(jobs: readonly ClaimedJob[]): void;
 }
@@ -25,14 +25,14 @@ export function attemptId(key: MachineAttempt): string {
 }
 
 export class SlotPool implements SlotSource {
-  readonly #places = new Map<string, Place>();
-  /** Of each endpoint the places that have room; absent: none has. */
-  readonly #open = new Map<string, OpenPlaces>();
+  readonly #workers = new Map<string, WorkerSlots>();
+  /** Of each endpoint the workers that have free slots; absent: none has. */
+  readonly #open = new Map<string, OpenWorkers>();
   #ranks = 0;
-  readonly #holders = new Map<string, Place>();
+  readonly #holders = new Map<string, WorkerSlots>();
   readonly #workersOf = new Map<string, number>();
   /** Places of each endpoint whose stock runs low. */
-  readonly #low = new Map<string, Set<Place>>();
+  readonly #low = new Map<string, Set<WorkerSlots>>();
   readonly #listener: SlotPoolListener;
 
   constructor(listener: SlotPoolListener) {
@@ -41,94 +41,94 @@ export class SlotPool implements SlotSource {
 
   /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
-    const before = this.#places.get(slot.workerId);
-    const place = before ?? emptyPlace(slot, sink, this.#ranks += 1);
-    this.#places.set(slot.workerId, place);
+    const before = this.#workers.get(slot.workerId);
+    const worker = before ?? newWorkerSlots(slot, sink, this.#ranks += 1);
+    this.#workers.set(slot.workerId, worker);
     if (!before) this.#count(slot.endpointId, 1);
-    for (const id of place.held.keys()) this.#holders.delete(id);
-    place.held.clear();
-    place.sink = sink;
-    place.retired = false;
-    for (const attempt of held) this.#hold(place, attempt);
-    this.#list(place);
+    for (const id of worker.held.keys()) this.#holders.delete(id);
+    worker.held.clear();
+    worker.sink = sink;
+    worker.retired = false;
+    for (const attempt of held) this.#hold(worker, attempt);
+    this.#list(worker);
   }
 
   /** Changes what a worker can take, and whether it is to run (default). */
-  update(workerId: string, change: { capacity: number; open: boolean; awake?: boolean; takesAhead?: boolean; keepsAhead?: boolean }): void {
-    const place = this.#places.get(workerId);
-    if (!place) return;
-    const { awake = true, takesAhead = false, keepsAhead = false } = change;
-    if (place.awake !== awake) this.#count(place.slot.endpointId, awake ? 1 : -1);
-    place.awake = awake;
-    place.capacity = change.capacity;
-    place.takesAhead = takesAhead;
-    place.keepsAhead = keepsAhead;
-    place.open = change.open;
-    this.#offer(place);
+  update(workerId: string, change: { capacity: number; open: boolean; shouldRun?: boolean; acceptsPrefetch?: boolean; agentPrefetches?: boolean }): void {
+    const worker = this.#workers.get(workerId);
+    if (!worker) return;
+    const { shouldRun = true, acceptsPrefetch = false, agentPrefetches = false } = change;
+    if (worker.shouldRun !== shouldRun) this.#count(worker.slot.endpointId, shouldRun ? 1 : -1);
+    worker.shouldRun = shouldRun;
+    worker.capacity = change.capacity;
+    worker.acceptsPrefetch = acceptsPrefetch;
+    worker.agentPrefetches = agentPrefetches;
+    worker.open = change.open;
+    this.#offer(worker);
   }
 
   /** Takes a worker out, if it still belongs to this session. Its attempts are no longer counted. */
   detach(workerId: string, sink: AssignmentSink): void {
-    const place = this.#places.get(workerId);
-    if (!place || place.sink !== sink) return;
-    place.sink = undefined;
-    place.open = false;
-    place.capacity = 0;
-    place.stock = 0;
-    place.last = undefined;
-    this.#low.get(place.slot.endpointId)?.delete(place);
-    for (const id of place.held.keys()) this.#holders.delete(id);
-    place.held.clear();
-    this.#list(place);
-    this.#forgetWhenUnused(place);
+    const worker = this.#workers.get(workerId);
+    if (!worker || worker.sink !== sink) return;
+    worker.sink = undefined;
+    worker.open = false;
+    worker.capacity = 0;
+    worker.prefetchedAtRefill = 0;
+    worker.last = undefined;
+    this.#low.get(worker.slot.endpointId)?.delete(worker);
+    for (const id of worker.held.keys()) this.#holders.delete(id);
+    worker.held.clear();
+    this.#list(worker);
+    this.#forgetWhenUnused(worker);
   }
 
   /** Takes a worker out as soon as no attempt is counted on it: it has ended, and its last results may still be on their way. */
   retire(workerId: string, sink: AssignmentSink): void {
-    const place = this.#places.get(workerId);
-    if (!place || place.sink !== sink) return;
-    place.retired = true;
-    place.open = false;
-    this.#list(place);
-    if (place.held.size === 0) this.detach(workerId, sink);
+    const worker = this.#workers.get(workerId);
+    if (!worker || worker.sink !== sink) return;
+    worker.retired = true;
+    worker.open = false;
+    this.#list(worker);
+    if (worker.held.size === 0) this.detach(workerId, sink);
   }
 
   /** An attempt ended, `id` being its name. True: it was counted until now. */
   release(key: MachineAttempt, id = attemptId(key)): boolean {
-    const place = this.#holders.get(id);
-    if (!place) return false;
+    const worker = this.#holders.get(id);
+    if (!worker) return false;
     this.#holders.delete(id);
-    place.held.delete(id);
-    if (place.retired && place.sink && place.held.size === 0) this.detach(place.slot.workerId, place.sink);
-    else this.#offer(place);
+    worker.held.delete(id);
+    if (worker.retired && worker.sink && worker.held.size === 0) this.detach(worker.slot.workerId, worker.sink);
+    else this.#offer(worker);
     return true;
   }
 
-  take(endpointId: string, count: number): Slot[] {
+  reserve(endpointId: string, count: number): Slot[] {
     const slots: Slot[] = [];
     while (slots.length < count) {
-      const place = this.#open.get(endpointId)?.first();
-      if (!place) break;
-      place.reserved += 1;
-      slots.push(place.slot);
-      this.#list(place);
+      const worker = this.#open.get(endpointId)?.first();
+      if (!worker) break;
+      worker.reserved += 1;
+      slots.push(worker.slot);
+      this.#list(worker);
     }
     return slots;
   }
 
-  /** Any of the endpoint's workers has room. */
-  hasRoom(endpointId: string): boolean {
+  /** Any of the endpoint's workers has a free slot. */
+  hasCapacity(endpointId: string): boolean {
     return this.#open.has(endpointId);
   }
 
-  /** Another of the endpoint's workers has room. */
-  hasRoomBeside(endpointId: string, workerId: string): boolean {
+  /** Another of the endpoint's workers has a free slot. */
+  hasOtherCapacity(endpointId: string, workerId: string): boolean {
     const open = this.#open.get(endpointId);
-    return open !== undefined && (open.size > 1 || [...open].some((place) => place.slot.workerId !== workerId));
+    return open !== undefined && (open.size > 1 || [...open].some((worker) => worker.slot.workerId !== workerId));
   }
 
   /** The jobs that the workers whose stock runs low were given last; empty: none does. */
-  runningLow(endpointId: string): GivenJob[] {
+  runningLow(endpointId: string): AssignedJob[] {
     return [...this.#low.get(endpointId) ?? []].flatMap(({ last }) => last ?? []);
   }
 
@@ -136,39 +136,39 @@ export class SlotPool implements SlotSource {
    * Room beyond what workers asked for, in turn: on those of `taken`, and on those whose stock runs low. `ahead` says how much for one that asks for so
    * many; for one whose agent keeps it that is all that the worker can hold.
    */
-  takeAhead(endpointId: string, taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
+  reservePrefetch(endpointId: string, taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
     const asked = Map.groupBy(taken, ({ workerId }) => workerId);
-    const places = new Set([...asked.keys()].flatMap((workerId) => this.#places.get(workerId) ?? []));
-    for (const place of this.#low.get(endpointId) ?? []) places.add(place);
+    const workers = new Set([...asked.keys()].flatMap((workerId) => this.#workers.get(workerId) ?? []));
+    for (const worker of this.#low.get(endpointId) ?? []) workers.add(worker);
     this.#low.delete(endpointId);
-    const open = [...places].flatMap((place) => {
-      if (!place.open || !(place.takesAhead || place.keepsAhead)) return [];
+    const open = [...workers].flatMap((worker) => {
+      if (!worker.open || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
       // One whose stock ran low may have stopped keeping any since: it gets more only with what it asks for.
-      if (!place.keepsAhead) return [{ place, left: ahead(asked.get(place.slot.workerId)?.length ?? 0) }];
-      const stock = Math.max(stockOf(place), 0);
-      place.stock = stock;
-      return [{ place, left: ahead(place.capacity) - stock }];
+      if (!worker.agentPrefetches) return [{ worker, left: ahead(asked.get(worker.slot.workerId)?.length ?? 0) }];
+      const stock = Math.max(prefetchedBy(worker), 0);
+      worker.prefetchedAtRefill = stock;
+      return [{ worker, left: ahead(worker.capacity) - stock }];
     }).filter(({ left }) => left > 0);
     const slots: Slot[] = [];
     for (let some = open; some.length > 0; some = some.filter(({ left }) => left > 0)) {
       for (const entry of some) {
         entry.left -= 1;
         if (entry.left < 0) continue;
-        entry.place.reserved += 1;
-        this.#list(entry.place);
-        slots.push(entry.place.slot);
+        entry.worker.reserved += 1;
+        this.#list(entry.worker);
+        slots.push(entry.worker.slot);
       }
     }
     return slots;
   }
 
-  give(slots: readonly Slot[]): void {
+  unreserve(slots: readonly Slot[]): void {
     for (const { workerId } of slots) {
-      const place = this.#places.get(workerId);
-      if (!place) continue;
-      place.reserved = Math.max(place.reserved - 1, 0);
-      this.#list(place);
-      this.#forgetWhenUnused(place);
+      const worker = this.#workers.get(workerId);
+      if (!worker) continue;
+      worker.reserved = Math.max(worker.reserved - 1, 0);
+      this.#list(worker);
+      this.#forgetWhenUnused(worker);
     }
   }
 
@@ -176,20 +176,20 @@ export class SlotPool implements SlotSource {
     const bySink = new Map<AssignmentSink, ClaimedJob[]>();
     const orphans: ClaimedJob[] = [];
     for (const job of jobs) {
-      const place = this.#places.get(job.workerId);
-      if (place) place.reserved = Math.max(place.reserved - 1, 0);
-      if (!place?.sink) {
+      const worker = this.#workers.get(job.workerId);
+      if (worker) worker.reserved = Math.max(worker.reserved - 1, 0);
+      if (!worker?.sink) {
         orphans.push(job);
-        if (place) this.#forgetWhenUnused(place);
+        if (worker) this.#forgetWhenUnused(worker);
         continue;
       }
-      this.#hold(place, job);
-      this.#list(place);
-      place.last = { jobId: job.jobId, inputSize: job.inputSize };
-      if (job.ahead) place.stock += 1;
-      const batch = bySink.get(place.sink);
+      this.#hold(worker, job);
+      this.#list(worker);
+      worker.last = { jobId: job.jobId, inputSize: job.inputSize };
+      if (job.prefetched) worker.prefetchedAtRefill += 1;
+      const batch = bySink.get(worker.sink);
       if (batch) batch.push(job);
-      else bySink.set(place.sink, [job]);
+      else bySink.set(worker.sink, [job]);
     }
     for (const [sink, batch] of bySink) sink.assign(batch);
     if (orphans.length > 0) this.#listener.onOrphans(orphans);
@@ -197,7 +197,7 @@ export class SlotPool implements SlotSource {
 
   /** Attempts that a worker was given and that have not ended. */
   heldBy(workerId: string): HeldAttempt[] {
-    return [...this.#places.get(workerId)?.held.values() ?? []];
+    return [...this.#workers.get(workerId)?.held.values() ?? []];
   }
 
   /** Whether an attempt is counted. */
@@ -215,53 +215,53 @@ export class SlotPool implements SlotSource {
     return (this.#workersOf.get(endpointId) ?? 0) > 0;
   }
 
-  /** Endpoints with room. */
-  endpointsWithRoom(): string[] {
+  /** Endpoints with free slots. */
+  endpointsWithCapacity(): string[] {
     return [...this.#open.keys()];
   }
 
-  #hold(place: Place, { endpointId, jobId, attempt }: MachineAttempt): void {
-    const held = { endpointId, jobId, attempt, workerId: place.slot.workerId, machineId: place.slot.machineId };
+  #hold(worker: WorkerSlots, { endpointId, jobId, attempt }: MachineAttempt): void {
+    const held = { endpointId, jobId, attempt, workerId: worker.slot.workerId, machineId: worker.slot.machineId };
     const id = attemptId(held);
-    place.held.set(id, held);
-    this.#holders.set(id, place);
+    worker.held.set(id, held);
+    this.#holders.set(id, worker);
   }
 
-  #offer(place: Place): void {
-    this.#list(place);
-    if (freeOf(place) <= 0) {
-      if (place.open && place.keepsAhead && stockOf(place) < place.stock / 2) this.#runsLow(place);
+  #offer(worker: WorkerSlots): void {
+    this.#list(worker);
+    if (freeSlots(worker) <= 0) {
+      if (worker.open && worker.agentPrefetches && prefetchedBy(worker) < worker.prefetchedAtRefill / 2) this.#runsLow(worker);
       return;
     }
-    this.#listener.onRoom(place.slot.endpointId);
+    this.#listener.onCapacity(worker.slot.endpointId);
   }
 
-  /** Takes note of what a place has and can be given now: after every change of either. */
-  #list(place: Place): void {
-    const { endpointId } = place.slot;
+  /** Takes note of what a worker has and can be given now: after every change of either. */
+  #list(worker: WorkerSlots): void {
+    const { endpointId } = worker.slot;
     const open = this.#open.get(endpointId);
-    if (freeOf(place) > 0) {
-      const listed = open ?? new OpenPlaces();
+    if (freeSlots(worker) > 0) {
+      const listed = open ?? new OpenWorkers();
       if (!open) this.#open.set(endpointId, listed);
-      listed.put(place);
+      listed.put(worker);
       return;
     }
-    open?.remove(place);
+    open?.remove(worker);
     if (open?.size === 0) this.#open.delete(endpointId);
   }
 
-  #runsLow(place: Place): void {
-    const { endpointId } = place.slot;
+  #runsLow(worker: WorkerSlots): void {
+    const { endpointId } = worker.slot;
     const others = this.#low.get(endpointId);
-    if (others?.has(place)) return;
-    if (others) others.add(place);
-    else this.#low.set(endpointId, new Set([place]));
-    this.#listener.onRoom(endpointId);
+    if (others?.has(worker)) return;
+    if (others) others.add(worker);
+    else this.#low.set(endpointId, new Set([worker]));
+    this.#listener.onCapacity(endpointId);
   }
 
-  #forgetWhenUnused(place: Place): void {
-    if (place.sink || place.reserved > 0 || !this.#places.delete(place.slot.workerId)) return;
-    if (place.awake) this.#count(place.slot.endpointId, -1);
+  #forgetWhenUnused(worker: WorkerSlots): void {
+    if (worker.sink || worker.reserved > 0 || !this.#workers.delete(worker.slot.workerId)) return;
+    if (worker.shouldRun) this.#count(worker.slot.endpointId, -1);
   }
 
   #count(endpointId: string, change: number): void {

@@ -17,15 +17,14 @@ const PERIOD_MS = 1_000;
 const WRITERS_MAX = 4;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
-/** What it needs. */
 export interface WorkerReportsOptions {
   workers: Stores['workers'];
   /** Workers of these endpoints came, changed or went. */
   onChanged(endpointIds: readonly string[]): void;
   /** The same of load-balancing endpoints alone. */
-  onRotation(endpointIds: readonly string[]): void;
+  onBackends(endpointIds: readonly string[]): void;
   /** Workers of this machine ended: what they had is free. Default: nobody waits for it. */
-  onRoom?: ((machineId: string) => void) | undefined;
+  onCapacity?: ((machineId: string) => void) | undefined;
   /** Workers became ready. Default: nobody counts. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
   /** Whether a worker holds attempts now. */
@@ -48,7 +47,7 @@ export class WorkerReports extends LoopService {
   readonly #urgent = new Map<string, Waiting>();
   readonly #lazy = new Map<string, Waiting>();
   #used = new Set<string>();
-  #proven = new Set<string>();
+  #healthy = new Set<string>();
   readonly #writers = new Set<Promise<void>>();
   /** Sessions whose changes are being written: they are written in order. */
   readonly #writing = new Set<string>();
@@ -87,9 +86,9 @@ export class WorkerReports extends LoopService {
   }
 
   /** A worker finished an attempt: its crashes are forgotten. */
-  proven(workerId: string): void {
+  healthy(workerId: string): void {
     this.#used.add(workerId);
-    this.#proven.add(workerId);
+    this.#healthy.add(workerId);
   }
 
   /** Sees to it that all changes of state are written, unless the service stops before. */
@@ -123,8 +122,8 @@ export class WorkerReports extends LoopService {
       const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
       if (!waiting.isNews) return;
       this.#options.onChanged(changed);
-      if ([...facts.values()].some(({ state }) => state === 'STOPPED' || state === 'UNHEALTHY')) this.#options.onRoom?.(session.machineId);
-      if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onRotation(changed);
+      if ([...facts.values()].some(({ state }) => state === 'STOPPED' || state === 'UNHEALTHY')) this.#options.onCapacity?.(session.machineId);
+      if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onBackends(changed);
     } catch (error) {
       this.#options.logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');
       this.#putBack(waiting);
@@ -137,14 +136,14 @@ export class WorkerReports extends LoopService {
   protected override async pass(): Promise<void> {
     this.#writeLazy();
     const used = this.#used;
-    const proven = this.#proven;
+    const healthy = this.#healthy;
     this.#used = new Set();
-    this.#proven = new Set();
+    this.#healthy = new Set();
     try {
-      if (used.size > 0) await this.#options.workers.touch([...used], [...proven], [...used].filter((id) => !this.#options.holds(id)));
+      if (used.size > 0) await this.#options.workers.touch([...used], [...healthy], [...used].filter((id) => !this.#options.holds(id)));
     } catch (error) {
       for (const id of used) this.#used.add(id);
-      for (const id of proven) this.#proven.add(id);
+      for (const id of healthy) this.#healthy.add(id);
       throw error;
     }
   }

@@ -23,7 +23,7 @@ export interface RetryRules {
 }
 
 /** What happens to the job. */
-export interface Settlement {
+export interface OutcomeRule {
   /** The job goes back to the front of the queue while its `retries` are below this; 0 = never. */
   requeueBelow: number;
   /** Going back raises `retries` and the endpoint's `retried`. */
@@ -36,7 +36,7 @@ export interface Settlement {
 export const ALWAYS = 1_000_000;
 
 /** What an outcome does to a job that is IN_PROGRESS on the attempt. `outOfMemory`: another attempt on the same size would end in the same way. */
-export function settle(kind: OutcomeKind, rules: RetryRules, outOfMemory = false): Settlement {
+export function outcomeRule(kind: OutcomeKind, rules: RetryRules, outOfMemory = false): OutcomeRule {
   if (kind === 'LOST' && outOfMemory) return { requeueBelow: 0, counted: true, final: 'FAILED' };
   switch (kind) {
     case 'COMPLETED': return { requeueBelow: 0, counted: false, final: 'COMPLETED' };

@@ -2,19 +2,18 @@
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Job } from '../domain/job.ts';
 import { LoopService } from '../runtime/loop-service.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What enforcing needs. */
 export interface DeadlineEnforcerOptions {
   stores: Pick<Stores, 'deadlines'>;
   events: CoreEvents;
   /** Hears of every job that became final. */
   onFinal(job: Job): void;
   /** Default: it is this replica's. */
-  duty?: Duty;
+  task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -1,15 +1,14 @@
 /** Keeps the logs of scaling and of traffic within their bounds: what is old or too much goes. Between two passes an endpoint may have some more. */
 import { LoopService } from '../runtime/loop-service.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What reaping needs. */
 export interface DecisionReaperOptions {
   stores: Pick<Stores, 'scales' | 'traffic'>;
   /** Default: it is this replica's. */
-  duty?: Duty;
+  task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -4,17 +4,16 @@
  */
 import type { DeleteJobs } from '../jobs/delete-jobs.ts';
 import { LoopService } from '../runtime/loop-service.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What finishing needs. */
 export interface DeletionFinisherOptions {
   stores: Pick<Stores, 'deletions'>;
   deletes: Pick<DeleteJobs, 'deleteSome'>;
   /** Default: it is this replica's. */
-  duty?: Duty;
+  task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;

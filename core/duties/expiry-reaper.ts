@@ -2,17 +2,16 @@
 import { announceDeleted } from '../jobs/delete-jobs.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { LoopService } from '../runtime/loop-service.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What reaping needs. */
 export interface ExpiryReaperOptions {
   stores: Pick<Stores, 'deletions'>;
   events: CoreEvents;
   /** Default: it is this replica's. */
-  duty?: Duty;
+  task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -5,18 +5,17 @@
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import { LoopService } from '../runtime/loop-service.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { ExpiredLease } from '../store/attempt-store.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What rescuing needs. */
 export interface LeaseRescuerOptions {
   stores: Pick<Stores, 'attempts'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Default: it is this replica's. */
-  duty?: Duty;
+  task?: SingletonTask;
   /** Default: nobody counts. */
   meter?: EngineMeter;
   clock: Clock;

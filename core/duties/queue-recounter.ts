@@ -1,15 +1,14 @@
 /** Counts all queues anew from time to time, and mends what the tallies of endpoints say of them: a release before them, or a hand, may have changed jobs. */
 import { LoopService } from '../runtime/loop-service.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What recounting needs. */
 export interface QueueRecounterOptions {
   stores: Pick<Stores, 'counts'>;
   /** Default: it is this replica's. */
-  duty?: Duty;
+  task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -6,7 +6,6 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What watching needs. */
 export interface QueueWatcherOptions {
   stores: Pick<Stores, 'claims'>;
   events: CoreEvents;

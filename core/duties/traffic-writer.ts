@@ -6,7 +6,6 @@ import type { Logger } from '../runtime/logger.ts';
 import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What writing needs. */
 export interface TrafficWriterOptions {
   stores: Pick<Stores, 'traffic'>;
   traffic: TrafficMeter;

@@ -7,7 +7,7 @@ import { mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import { LoopService } from '../runtime/loop-service.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -20,7 +20,6 @@ import type { AtLimit, Delivery } from '../store/webhook-store.ts';
 import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 import type { WebhookAuthorities } from './webhook-caller.ts';
 
-/** What delivering needs. */
 export interface WebhookDelivererOptions {
   stores: Pick<Stores, 'webhooks'>;
   sealer: Sealer;
@@ -29,7 +28,7 @@ export interface WebhookDelivererOptions {
   /** Authorities that count besides those that the machine trusts. Default: none. */
   authorities?: WebhookAuthorities | undefined;
   /** Default: it is this replica's. */
-  duty?: Duty;
+  task?: SingletonTask;
   /** Default: nobody counts. */
   meter?: EngineMeter;
   /** Default: nothing is traced. */
@@ -108,7 +107,7 @@ export class WebhookDeliverer extends LoopService {
   /** Calls that were ordered here are made here; whatever else there is, by the owner of the duty. */
   protected override async pass(): Promise<void> {
     const wanted = this.#wanted;
-    if (!wanted && this.#options.duty?.mine === false) return;
+    if (!wanted && this.#options.task?.mine === false) return;
     this.#wanted = false;
     try {
       let ms = wanted ? 0 : await this.#nextDueMs();
@@ -143,7 +142,7 @@ export class WebhookDeliverer extends LoopService {
     const taken: Delivery[] = [];
     const deferred: Delivery[] = [];
     for (const delivery of due) {
-      if (this.#hasRoom(delivery)) {
+      if (this.#hasCapacity(delivery)) {
         this.#enter(delivery);
         taken.push(delivery);
       } else deferred.push(delivery);
@@ -161,7 +160,7 @@ export class WebhookDeliverer extends LoopService {
     });
   }
 
-  #hasRoom({ endpointId, accountId, bodyBytes }: Delivery): boolean {
+  #hasCapacity({ endpointId, accountId, bodyBytes }: Delivery): boolean {
     if (this.#bytes > 0 && this.#bytes + bodyBytes > BYTES_AT_ONCE_MAX) return false;
     const ownBytes = this.#bytesOfAccount.get(accountId) ?? 0;
     if (ownBytes > 0 && ownBytes + bodyBytes > BYTES_AT_ONCE_MAX - this.#bytes) return false;

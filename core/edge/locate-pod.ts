@@ -1,17 +1,17 @@
 /** Where an http port of a pod listens, for a facade that carries a request there. */
 import { podNotFound } from '../domain/pod.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { PodPlace } from '../store/edge-store.ts';
+import type { PodLocation } from '../store/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Whose pods may be named; undefined: everybody's. */
 type PodOwner = string | undefined;
 
 /** NOT_FOUND: there is no such pod, or it has no such http port. The answer may be that it does not run. */
-export async function locatePod(edge: Pick<Stores['edge'], 'pod'>, owner: PodOwner, podId: string, port: number): Promise<Omit<PodPlace, 'ports'>> {
-  const place = /^[a-z0-9]{1,64}$/.test(podId) ? await edge.pod(podId, port) : undefined;
-  if (!place || (owner !== undefined && place.accountId !== owner)) throw podNotFound(podId);
-  if (!place.ports.includes(`${port}/http`)) throw new DomainError('NOT_FOUND', `The pod has no port "${port}/http".`);
-  const { accountId, address, tunnelMachineId } = place;
+export async function locatePod(edge: Pick<Stores['edge'], 'pod'>, owner: PodOwner, podId: string, port: number): Promise<Omit<PodLocation, 'ports'>> {
+  const location = /^[a-z0-9]{1,64}$/.test(podId) ? await edge.pod(podId, port) : undefined;
+  if (!location || (owner !== undefined && location.accountId !== owner)) throw podNotFound(podId);
+  if (!location.ports.includes(`${port}/http`)) throw new DomainError('NOT_FOUND', `The pod has no port "${port}/http".`);
+  const { accountId, address, tunnelMachineId } = location;
   return { accountId, address, tunnelMachineId };
 }

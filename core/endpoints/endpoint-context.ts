@@ -27,5 +27,5 @@ export interface EndpointContext extends Pick<Stores, OwnStores> {
   /** The desired workers of machines changed. */
   onDesired(machineIds: readonly string[]): void;
   /** Machines take workers again. */
-  onRoom(machineIds: readonly string[]): void;
+  onCapacity(machineIds: readonly string[]): void;
 }

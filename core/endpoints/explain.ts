@@ -20,7 +20,6 @@ import type { Release } from '../store/release-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 
-/** Dependencies of explanations. */
 export interface ExplainContext {
   explains: Stores['explains'];
   scales: Pick<Stores['scales'], 'refusals' | 'crashes'>;

@@ -5,7 +5,7 @@
 import type { JobKey, MachineAttempt } from '../domain/job.ts';
 
 /** Events that the other replicas are told of. */
-export interface ToldEventMap {
+export interface ReplicatedEventMap {
   /** Jobs became final or were deleted. */
   settled: readonly JobKey[];
   /** Jobs have new chunks. */
@@ -25,11 +25,11 @@ export interface ToldEventMap {
 }
 
 /** All events. */
-export interface CoreEventMap extends ToldEventMap {
+export interface CoreEventMap extends ReplicatedEventMap {
   /** So many more jobs of normal priority came or, below 0, ended here. */
   load: readonly { endpointId: string; jobs: number }[];
   /** What these machines have came free here, or they came themselves. */
-  room: readonly string[];
+  capacity: readonly string[];
 }
 
 type Listener<Name extends keyof CoreEventMap> = (event: CoreEventMap[Name]) => void;
@@ -38,7 +38,7 @@ type Listener<Name extends keyof CoreEventMap> = (event: CoreEventMap[Name]) => 
 export class CoreEvents {
   readonly #listeners: { [Name in keyof CoreEventMap]: Set<Listener<Name>> } = {
     settled: new Set(), chunks: new Set(), queued: new Set(), stop: new Set(), desired: new Set(), rotation: new Set(), keys: new Set(), endpoints: new Set(),
-    load: new Set(), room: new Set(),
+    load: new Set(), capacity: new Set(),
   };
 
   /** What is being announced came from another replica: it must not go back, and that replica has done what had to be done at once. */

@@ -9,34 +9,33 @@ import { TaskGroup } from '../runtime/task-group.ts';
 import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
 import type { NoticeChannel } from '../store/notice-channel.ts';
 import type { Storage } from '../store/storage.ts';
-import type { CoreEvents, ToldEventMap } from './core-events.ts';
-import type { DutyBoard } from './duty-board.ts';
+import type { CoreEvents, ReplicatedEventMap } from './core-events.ts';
+import type { SingletonTaskRegistry } from './singleton-task-registry.ts';
 
 /** Positions of queued jobs, which travel beside their event so that the others look at no more of a queue than they must. */
 export interface QueuedPositions {
   /** The lowest position queued here that the others have not been told of; 0 = look from the start. */
   takeUnreported(endpointId: string): number;
   /** Another replica queued jobs, the first of them at `position`. */
-  heard(endpointId: string, position: number): void;
+  learnPosition(endpointId: string, position: number): void;
 }
 
-/** What a notifier needs. */
 export interface NotifierOptions {
   openChannel: Storage['openChannel'];
   events: CoreEvents;
   cursors: QueuedPositions;
-  duties: DutyBoard;
+  singletonTasks: SingletonTaskRegistry;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
-type EventName = keyof ToldEventMap;
+type EventName = keyof ReplicatedEventMap;
 
 /** What travels: who says it, and lists of items by event. */
 interface Notice {
   from: string;
-  events: { [Name in EventName]?: ToldEventMap[Name][number][] };
+  events: { [Name in EventName]?: ReplicatedEventMap[Name][number][] };
   /** Lowest new position of each endpoint in events.queued. */
   positions?: number[];
 }
@@ -70,10 +69,10 @@ export class Notifier extends BaseService {
     super();
     this.#options = options;
     this.#id = options.random.uuid();
-    const { clock, random, logger, duties } = options;
-    this.#channel = options.openChannel({ onNotice: (payload) => this.#hear(payload), duties, clock, random, logger });
-    duties.onResigned(() => this.#channel.recheck());
-    for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#tell(name, items));
+    const { clock, random, logger, singletonTasks } = options;
+    this.#channel = options.openChannel({ onNotice: (payload) => this.#receive(payload), singletonTasks, clock, random, logger });
+    singletonTasks.onResigned(() => this.#channel.recheck());
+    for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#publish(name, items));
   }
 
   protected override async onStart(): Promise<void> {
@@ -87,7 +86,7 @@ export class Notifier extends BaseService {
     await this.#channel.stop();
   }
 
-  #tell(name: EventName, items: ToldEventMap[EventName]): void {
+  #publish(name: EventName, items: ReplicatedEventMap[EventName]): void {
     if (this.#options.events.relaying || !this.#channel.peers || this.#tasks.signal.aborted) return;
     for (const item of items) {
       if (this.#waiting.size >= WAITING_MAX) break;
@@ -132,12 +131,12 @@ export class Notifier extends BaseService {
     return `{"from":"${this.#id}","events":{${events}},"positions":[${positions.join(',')}]}`;
   }
 
-  #hear(payload: string): void {
+  #receive(payload: string): void {
     const notice = this.#parse(payload);
     if (!notice || notice.from === this.#id) return;
     this.#channel.met();
     const { cursors, events } = this.#options;
-    notice.events.queued?.forEach((endpointId, index) => cursors.heard(endpointId, notice.positions?.[index] ?? 0));
+    notice.events.queued?.forEach((endpointId, index) => cursors.learnPosition(endpointId, notice.positions?.[index] ?? 0));
     events.relaying = true;
     try {
       for (const name of EVENT_NAMES) {

@@ -15,7 +15,6 @@ import { checkTime, checkTimes } from './list-jobs.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 
-/** What it needs. */
 export interface ChangeJobsOptions {
   stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;

@@ -2,10 +2,9 @@
 import { isOfGroup } from '../domain/error-groups.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inSlices } from '../runtime/in-slices.ts';
-import type { JobWalk, LookedAt } from '../store/job-walk.ts';
+import type { JobWalk, ScannedJob } from '../store/job-walk.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What it needs. */
 export interface ChooseEndedOptions {
   stores: Pick<Stores, 'jobs'>;
   clock: Clock;
@@ -14,22 +13,22 @@ export interface ChooseEndedOptions {
 /** What came of it. */
 export interface ChosenJobs {
   /** The first of those that were found, or all: of no more are errors read at once. At least one. */
-  looked: readonly LookedAt[];
+  looked: readonly ScannedJob[];
   /** Those of them that are meant. */
-  matches: LookedAt[];
+  matches: ScannedJob[];
   /** Of the errors that were read. */
   bytes: number;
 }
 
 /** Without a group nothing is read. */
-export async function chooseEnded({ stores, clock }: ChooseEndedOptions, walk: JobWalk, found: readonly LookedAt[]): Promise<ChosenJobs> {
+export async function chooseEnded({ stores, clock }: ChooseEndedOptions, walk: JobWalk, found: readonly ScannedJob[]): Promise<ChosenJobs> {
   const group = walk.ended?.errorGroup;
   const late = found.filter(({ counts }) => counts);
   if (group === undefined || late.length === 0) return { looked: found, matches: late, bytes: 0 };
   const { errors, bytes } = await stores.jobs.errorParts(walk.endpointId, late.map(({ jobId }) => jobId));
-  const matches: LookedAt[] = [];
-  await inSlices(clock, errors.entries(), ([place, error]) => {
-    const job = late[place]!;
+  const matches: ScannedJob[] = [];
+  await inSlices(clock, errors.entries(), ([index, error]) => {
+    const job = late[index]!;
     if (isOfGroup({ state: job.state, error }, group)) matches.push(job);
   });
   const next = late[errors.length];

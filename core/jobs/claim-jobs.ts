@@ -9,9 +9,8 @@ import { persist } from '../store/transient.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { ClaimPlan, QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
-import type { ClaimedJob, GivenJob, Slot } from './slots.ts';
+import type { ClaimedJob, AssignedJob, Slot } from './slots.ts';
 
-/** What claiming needs. */
 export interface ClaimJobsOptions {
   stores: Pick<Stores, 'claims'>;
   cursors: QueueCursors;
@@ -50,11 +49,11 @@ export class ClaimJobs {
   }
 
   /** See AttemptCalls.claimAhead. */
-  async claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly GivenJob[]): Promise<ClaimedJob[]> {
+  async claimPrefetch(endpointId: string, slots: readonly Slot[], claimed: readonly AssignedJob[]): Promise<ClaimedJob[]> {
     const plan = this.#options.cursors.plan(endpointId);
     if (!plan) return [];
     const claims = await this.#claimByPlan(endpointId, slots.slice(0, CLAIM_ITEMS_MAX), plan, claimed.map(({ jobId }) => jobId));
-    return claims.map(({ job }) => ({ ...job, ahead: true }));
+    return claims.map(({ job }) => ({ ...job, prefetched: true }));
   }
 
   async #claimByPlan(endpointId: string, slots: readonly Slot[], plan: ClaimPlan, behind?: readonly string[]): Promise<Claim[]> {

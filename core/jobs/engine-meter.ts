@@ -4,7 +4,7 @@ import type { BatchMeter } from '../runtime/batcher.ts';
 import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 
 /** An outcome that changed its job. */
-export interface SettledJob {
+export interface RecordedJob {
   /** As stored: in a final state, or back in the queue. */
   job: Job;
 }
@@ -19,7 +19,7 @@ export interface EngineMeter {
   /** So many jobs were claimed by one statement, which took so long, waiting for the database included. */
   claimed(jobs: number, tookMs: number): void;
   /** Of so many outcomes these changed their jobs; the others came too late. */
-  settled(outcomes: number, changed: readonly SettledJob[]): void;
+  recorded(outcomes: number, changed: readonly RecordedJob[]): void;
   /** A job has failed because its worker ran out of memory by it. */
   ranOutOfMemory(endpointId: string): void;
   /** A statement with outcomes failed; it is said again, or each of them by itself. */

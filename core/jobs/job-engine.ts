@@ -10,7 +10,7 @@ import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 import type { ChangeRequest, JobsChanged } from './change-jobs.ts';
 import type { ErrorsRequest, FoundErrors } from './job-errors.ts';
-import type { ClaimedJob, GivenJob, Slot } from './slots.ts';
+import type { ClaimedJob, AssignedJob, Slot } from './slots.ts';
 
 /** A job to accept. */
 export interface Submission {
@@ -88,7 +88,7 @@ export interface EndpointHealth {
 }
 
 /** Resolves when the caller has room for a large output in memory. */
-export type Room = () => Promise<void>;
+export type AcquireMemory = () => Promise<void>;
 
 /** What callers ask for. All fail with DomainError. The caller has been authorized before. */
 export interface JobCalls {
@@ -100,13 +100,13 @@ export interface JobCalls {
    */
   submitAndWait(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job>;
   /** `room` is waited for before a large output is read. */
-  get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; room?: Room }): Promise<Job>;
+  get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; acquireMemory?: AcquireMemory }): Promise<Job>;
   /** What was submitted as its input. */
   input(key: JobKey): Promise<Buffer>;
-  wait(key: JobKey, waitMs: number, signal: AbortSignal, room?: Room): Promise<Job>;
+  wait(key: JobKey, waitMs: number, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<Job>;
   /** `room` is waited for before a large page is read. */
   readChunks(
-    key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal, room?: Room,
+    key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal, acquireMemory?: AcquireMemory,
   ): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;
   retry(key: JobKey): Promise<Job>;
@@ -135,7 +135,7 @@ export interface AttemptCalls {
    * Claims jobs to be handed over behind `claimed`, one per slot: only such as have the policy of all of these, and have waited long enough
    * that no other worker stands idle.
    */
-  claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly GivenJob[]): Promise<ClaimedJob[]>;
+  claimPrefetch(endpointId: string, slots: readonly Slot[], claimed: readonly AssignedJob[]): Promise<ClaimedJob[]>;
   /** These attempts were handed over ahead and have not begun: their execution time counts from now. Those that are not current are left. */
   postpone(attempts: readonly MachineAttempt[]): Promise<void>;
   /** Those of these workers whose jobs another worker could begin: one stands idle, or the endpoint may have one more. */

@@ -29,7 +29,6 @@ const JOBS_MAX = 10_000;
 /** Bytes of the errors that a call looks at. */
 export const ERROR_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What it needs. */
 export interface JobErrorsOptions {
   stores: Pick<Stores, 'jobs'>;
   clock: Clock;

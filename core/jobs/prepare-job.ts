@@ -19,7 +19,6 @@ import type { EndpointFacts } from '../store/count-store.ts';
 import type { NewJob } from '../store/submission-store.ts';
 import type { Submission } from './job-engine.ts';
 
-/** What preparing needs. */
 export interface PrepareOptions {
   clock: Clock;
   random: Random;

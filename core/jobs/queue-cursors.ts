@@ -63,7 +63,7 @@ export class QueueCursors {
   }
 
   /** Another replica says that jobs were queued, the first of them at `position`. */
-  heard(endpointId: string, position: number): void {
+  learnPosition(endpointId: string, position: number): void {
     // How many they are is not known, so the count alone will not tell when all are claimed.
     this.#raise(endpointId, position).count += 1;
   }

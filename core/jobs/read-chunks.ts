@@ -13,10 +13,9 @@ import { byJob, jobNotFound } from '../domain/job.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
-import type { ChunkCursor, ChunkPage, Room } from './job-engine.ts';
+import type { ChunkCursor, ChunkPage, AcquireMemory } from './job-engine.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
 
-/** What reading needs. */
 export interface ReadChunksOptions {
   stores: Pick<Stores, 'chunks'>;
   events: CoreEvents;
@@ -72,22 +71,22 @@ export class ReadChunks {
   }
 
   /** Chunks as soon as there are some; none when the job is final, the wait is over or the signal aborts. JOB_NOT_FOUND. */
-  async read(key: JobKey, request: ReadChunksRequest, signal: AbortSignal, room?: Room): Promise<ChunkPage> {
+  async read(key: JobKey, request: ReadChunksRequest, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<ChunkPage> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const limit = request.limit === 0 ? READ_CHUNKS_MAX : Math.min(request.limit, READ_CHUNKS_MAX);
     const untilMs = this.#clock.monotonicMs() + Math.min(request.waitMs, WAIT_MS_MAX);
     const subscription = this.#subscriptions.subscribe(key);
-    let hasRoom = false;
+    let hasMemory = false;
     const enter = async (): Promise<void> => {
-      if (!hasRoom) await room?.();
-      hasRoom = true;
+      if (!hasMemory) await acquireMemory?.();
+      hasMemory = true;
     };
     try {
       for (;;) {
         const page = await this.#page({ ...key, after: request.cursor, limit }, enter);
         const leftMs = untilMs - this.#clock.monotonicMs();
         // Others wait for the room of whose large page somebody else took: it is not kept for a wait.
-        if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted || hasRoom) return page;
+        if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted || hasMemory) return page;
         await subscription.wait(Math.min(leftMs, POLL_PERIOD_MS), signal);
       }
     } finally {
@@ -96,7 +95,7 @@ export class ReadChunks {
   }
 
   /** Together with other readers; alone when that is more than all of them can have. */
-  async #page(request: ChunkPageRequest, enter: Room): Promise<ChunkPage> {
+  async #page(request: ChunkPageRequest, enter: AcquireMemory): Promise<ChunkPage> {
     for (;;) {
       let found = await this.#shared.add(request);
       if (found?.leftOut) {

@@ -7,7 +7,7 @@ import { Batcher } from '../runtime/batcher.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
-import type { Room } from './job-engine.ts';
+import type { AcquireMemory } from './job-engine.ts';
 
 interface ReadRequest {
   key: JobKey;
@@ -52,11 +52,11 @@ export class ReadJob {
   }
 
   /** The job as it stands. JOB_NOT_FOUND. */
-  async read(key: JobKey, options: { omitOutput: boolean; room?: Room | undefined }): Promise<Job> {
+  async read(key: JobKey, options: { omitOutput: boolean; acquireMemory?: AcquireMemory | undefined }): Promise<Job> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const found = await this.#batcher.add({ key, omitOutput: options.omitOutput });
     if (!found.outputLeftOut || options.omitOutput) return found.job;
-    await options.room?.();
+    await options.acquireMemory?.();
     return await this.#whole.add(key);
   }
 
@@ -70,7 +70,7 @@ export class ReadJob {
    * Reads, then sets the remaining life when `ttlMs` is not 0: who fetches a result and lets it go at once must still get it.
    * JOB_NOT_FOUND; INVALID_REQUEST: bad ttl.
    */
-  async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; room?: Room }): Promise<Job> {
+  async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; acquireMemory?: AcquireMemory }): Promise<Job> {
     const { ttlMs } = options;
     if (ttlMs !== 0) checkRemainingLife(ttlMs);
     const job = await this.read(key, options);
@@ -81,8 +81,8 @@ export class ReadJob {
   async #readBatch(requests: readonly ReadRequest[]): Promise<(Found | Error)[]> {
     const bytesMax = requests.map((request) => (request.omitOutput ? -1 : BATCH_OUTPUT_BYTES_MAX));
     const rows = await this.#jobs.read(requests.map((request) => request.key), bytesMax);
-    const found = new Map(rows.map((row) => [row.place, row]));
-    return requests.map((request, place) => found.get(place) ?? jobNotFound(request.key.jobId));
+    const found = new Map(rows.map((row) => [row.index, row]));
+    return requests.map((request, index) => found.get(index) ?? jobNotFound(request.key.jobId));
   }
 
   async #readWhole(key: JobKey): Promise<(Job | Error)[]> {

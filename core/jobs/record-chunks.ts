@@ -13,7 +13,6 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { AttemptChunk } from './job-engine.ts';
 
-/** What recording chunks needs. */
 export interface RecordChunksOptions {
   stores: Pick<Stores, 'chunks'>;
   events: CoreEvents;
@@ -117,16 +116,16 @@ export class RecordChunks {
 
   async #store(chunks: readonly AttemptChunk[], faults: readonly Fault[], before: Promise<void> | undefined): Promise<AttemptChunk[]> {
     const broken = firstBroken(chunks, faults);
-    const sound = broken.size === 0 ? chunks : chunks.filter((chunk, place) => place < (broken.get(jobOf(chunk)) ?? Infinity));
+    const sound = broken.size === 0 ? chunks : chunks.filter((chunk, index) => index < (broken.get(jobOf(chunk)) ?? Infinity));
     const added: Promise<void>[] = [];
     for (let from = 0; from < sound.length; from += SLICE_CHUNKS_MAX) added.push(this.#batcher.add(sound.slice(from, from + SLICE_CHUNKS_MAX)));
     await Promise.all(added);
     if (broken.size === 0) return [];
     // What came before is there when the job has ended.
     await before;
-    const places = [...broken.values()];
-    for (const place of places) await this.#options.onBroken(chunks[place]!, faults[place]!);
-    return places.map((place) => chunks[place]!);
+    const indexes = [...broken.values()];
+    for (const index of indexes) await this.#options.onBroken(chunks[index]!, faults[index]!);
+    return indexes.map((index) => chunks[index]!);
   }
 
   async #flush(given: readonly (readonly AttemptChunk[])[]): Promise<undefined[]> {
@@ -146,8 +145,8 @@ export class RecordChunks {
 /** Places of the first chunk of each job that cannot be shown. */
 function firstBroken(chunks: readonly AttemptChunk[], faults: readonly Fault[]): ReadonlyMap<string, number> {
   const broken = new Map<string, number>();
-  for (const [place, fault] of faults.entries()) {
-    if (fault !== undefined && !broken.has(jobOf(chunks[place]!))) broken.set(jobOf(chunks[place]!), place);
+  for (const [index, fault] of faults.entries()) {
+    if (fault !== undefined && !broken.has(jobOf(chunks[index]!))) broken.set(jobOf(chunks[index]!), index);
   }
   return broken;
 }

@@ -1,5 +1,5 @@
 /** Records how attempts ended. Nothing given up: as long as this process lives and the database comes back, every outcome is recorded. */
-import { lossText, rememberedAs, settle } from '../domain/attempt-outcome.ts';
+import { lossText, rememberedAs, outcomeRule } from '../domain/attempt-outcome.ts';
 import type { RetryRules } from '../domain/attempt-outcome.ts';
 import { DomainError } from '../domain/errors.ts';
 import { ERROR_LENGTH_MAX } from '../domain/job-limits.ts';
@@ -13,7 +13,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
-import type { OutcomeEntry, Settled } from '../store/outcome-store.ts';
+import type { OutcomeEntry, RecordedOutcome } from '../store/outcome-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import { soundOutcome } from './check-json.ts';
@@ -25,7 +25,6 @@ import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { TrafficMeter } from './traffic-meter.ts';
 
-/** What recording needs. */
 export interface RecordOutcomesOptions {
   stores: Pick<Stores, 'outcomes'>;
   facts: EndpointFactsCache;
@@ -113,21 +112,21 @@ export class RecordOutcomes {
     const sorted = entries.toSorted(byJob);
     const recorded = new Set<OutcomeEntry>();
     const failed = new Map<OutcomeEntry, Error>();
-    for (const part of await this.#persist(sorted, failed)) recorded.add(sorted[part.place]!);
+    for (const part of await this.#persist(sorted, failed)) recorded.add(sorted[part.index]!);
     return entries.map((entry) => failed.get(entry) ?? (recorded.has(entry) ? 'recorded' : 'stale'));
   }
 
   /** One statement for all; one for each when the database refuses the batch, so that one bad outcome does not hold up the others. */
-  async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<Settled[]> {
+  async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<RecordedOutcome[]> {
     const { stores, clock, random, tasks, logger, meter, tracing } = this.#options;
     const trace = tracing?.ends('record outcomes', sorted);
     const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted) };
     try {
       const settled = await persist(() => stores.outcomes.record(sorted), options);
       trace?.end();
-      if (trace) tracing!.forget(settled.map(({ place }) => sorted[place]!));
-      meter?.settled(sorted.length, settled);
-      for (const { place } of settled) if (sorted[place]!.outOfMemory) meter?.ranOutOfMemory(sorted[place]!.endpointId);
+      if (trace) tracing!.forget(settled.map(({ index }) => sorted[index]!));
+      meter?.recorded(sorted.length, settled);
+      for (const { index } of settled) if (sorted[index]!.outOfMemory) meter?.ranOutOfMemory(sorted[index]!.endpointId);
       this.#announce(sorted, settled);
       return settled;
     } catch (error) {
@@ -136,11 +135,11 @@ export class RecordOutcomes {
       if (isTransient(error) || sorted.length === 1) throw error;
       logger.error({ err: error, ...someAttempts(sorted) }, 'a batch of outcomes was refused, recording them one by one');
     }
-    const all: Settled[] = [];
-    for (const [place, entry] of sorted.entries()) {
+    const all: RecordedOutcome[] = [];
+    for (const [index, entry] of sorted.entries()) {
       try {
         const [settled] = await this.#persist([entry], failed);
-        if (settled) all.push({ ...settled, place });
+        if (settled) all.push({ ...settled, index });
       } catch (error) {
         logger.error({ err: error, ...refOf(entry) }, 'an outcome was refused');
         failed.set(entry, error instanceof Error ? error : new Error(String(error)));
@@ -162,14 +161,14 @@ export class RecordOutcomes {
     };
   }
 
-  #announce(entries: readonly OutcomeEntry[], settled: readonly Settled[]): void {
+  #announce(entries: readonly OutcomeEntry[], settled: readonly RecordedOutcome[]): void {
     const { cursors, gate, traffic, events, onFinal, onWebhooks, logger } = this.#options;
     const final: Job[] = [];
     const queued = new Set<string>();
     const ended = new Map<string, number>();
     const told = logger.isLevelEnabled('debug');
-    for (const { place, job, position, lowPriority } of settled) {
-      if (told) logger.debug({ ...refOf(entries[place]!), workerId: job.workerId, state: job.state }, 'an outcome was recorded');
+    for (const { index, job, position, lowPriority } of settled) {
+      if (told) logger.debug({ ...refOf(entries[index]!), workerId: job.workerId, state: job.state }, 'an outcome was recorded');
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
         gate.changed(job.endpointId, 1);
@@ -178,7 +177,7 @@ export class RecordOutcomes {
       }
       traffic.ended(job, lowPriority);
       if (!lowPriority) ended.set(job.endpointId, (ended.get(job.endpointId) ?? 0) + 1);
-      const whole = { ...job, output: entries[place]!.output };
+      const whole = { ...job, output: entries[index]!.output };
       final.push(whole);
       onFinal(whole);
     }
@@ -204,7 +203,7 @@ function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
     jobId,
     attempt,
     machineId,
-    settlement: settle(kind, rules, outcome.outOfMemory),
+    rule: outcomeRule(kind, rules, outcome.outOfMemory),
     output: reported ? output : undefined,
     error: kind === 'COMPLETED' ? undefined : text.slice(0, ERROR_LENGTH_MAX),
     ...(remembered && { remembered }),

@@ -9,7 +9,6 @@ import type { Stores } from '../store/storage.ts';
 import { isShowable } from './check-json.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 
-/** What showing progress needs. */
 export interface RecordProgressOptions {
   stores: Pick<Stores, 'chunks'>;
   /** Checks of what users send, by account. */

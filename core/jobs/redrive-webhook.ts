@@ -9,7 +9,6 @@ import type { Stores } from '../store/storage.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 import type { ReadJob } from './read-job.ts';
 
-/** What it needs. */
 export interface RedriveWebhookOptions {
   stores: Pick<Stores, 'webhookResults'>;
   reads: ReadJob;

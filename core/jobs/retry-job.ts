@@ -10,7 +10,6 @@ import type { QueueGate } from './queue-gate.ts';
 import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
-/** What retrying needs. */
 export interface RetryJobOptions {
   stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;

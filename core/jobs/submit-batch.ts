@@ -8,7 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
-import type { NewJob, PlacedJob, StoredJob } from '../store/submission-store.ts';
+import type { NewJob, JobWithSlot, StoredJob } from '../store/submission-store.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { EngineMeter } from './engine-meter.ts';
@@ -17,7 +17,6 @@ import type { QueueGate } from './queue-gate.ts';
 import type { TrafficMeter } from './traffic-meter.ts';
 import type { ClaimedJob, Slot, SlotSource } from './slots.ts';
 
-/** What storing needs. */
 export interface SubmitBatchOptions {
   stores: Pick<Stores, 'submissions'>;
   events: CoreEvents;
@@ -72,7 +71,7 @@ export class SubmitBatch {
   }
 
   /** Each id once; free workers for endpoints in whose queue nobody waits. */
-  #place(jobs: readonly NewJob[]): PlacedJob<Slot>[] {
+  #place(jobs: readonly NewJob[]): JobWithSlot<Slot>[] {
     const { slots, cursors } = this.#options;
     const byEndpoint = new Map<string, Map<string, NewJob>>();
     for (const job of jobs) {
@@ -80,16 +79,16 @@ export class SubmitBatch {
       if (!wanted) byEndpoint.set(job.endpointId, wanted = new Map());
       if (!wanted.has(job.id)) wanted.set(job.id, job);
     }
-    const placed: PlacedJob<Slot>[] = [];
+    const placed: JobWithSlot<Slot>[] = [];
     for (const [endpointId, wanted] of byEndpoint) {
-      const free = cursors.maybeQueued(endpointId) ? [] : slots.take(endpointId, wanted.size);
+      const free = cursors.maybeQueued(endpointId) ? [] : slots.reserve(endpointId, wanted.size);
       for (const job of wanted.values()) placed.push({ job, slot: free.shift() });
-      slots.give(free);
+      slots.unreserve(free);
     }
     return placed;
   }
 
-  async #insert(placed: readonly PlacedJob<Slot>[], claimId: string): Promise<Map<string, StoredJob>> {
+  async #insert(placed: readonly JobWithSlot<Slot>[], claimId: string): Promise<Map<string, StoredJob>> {
     const { submissions } = this.#options.stores;
     const stored = new Map<string, StoredJob>();
     for (const job of await submissions.insert(placed, claimId)) stored.set(nameOf(job.job), job);
@@ -99,7 +98,7 @@ export class SubmitBatch {
     return stored;
   }
 
-  #announce(placed: readonly PlacedJob<Slot>[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
+  #announce(placed: readonly JobWithSlot<Slot>[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
     const { slots, tracing } = this.#options;
     const claimed: ClaimedJob[] = [];
     const unused: Slot[] = [];
@@ -109,7 +108,7 @@ export class SubmitBatch {
       if (found?.claimId === claimId && found.job.workerId === slot.workerId) claimed.push(claimedJob(job, slot));
       else unused.push(slot);
     }
-    if (unused.length > 0) slots.give(unused);
+    if (unused.length > 0) slots.unreserve(unused);
     tracing?.keep(claimed);
     if (claimed.length > 0) slots.assign(claimed);
     this.#announceQueued(stored.values());
@@ -142,11 +141,11 @@ export class SubmitBatch {
   }
 
   /** Nobody knows whether the rows are there. Slots are free again only when that is known, for a claim without its worker would wait for ever. */
-  #abandon(placed: readonly PlacedJob<Slot>[], claimId: string, error: unknown): void {
+  #abandon(placed: readonly JobWithSlot<Slot>[], claimId: string, error: unknown): void {
     const { slots, stores, clock, random, tasks, logger } = this.#options;
     const withSlot = placed.filter(({ slot }) => slot !== undefined);
     if (withSlot.length === 0) return;
-    if (!isTransient(error)) return slots.give(withSlot.map(({ slot }) => slot!));
+    if (!isTransient(error)) return slots.unreserve(withSlot.map(({ slot }) => slot!));
     const resolve = async (): Promise<void> => {
       const read = (): Promise<StoredJob[]> => stores.submissions.read(withSlot.map(({ job }) => job));
       const rows = await persist(read, { clock, random, forMs: Infinity, signal: tasks.signal });

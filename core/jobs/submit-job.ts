@@ -19,7 +19,6 @@ import type { ReadJob } from './read-job.ts';
 import { PERSIST_MS_MAX } from './submit-batch.ts';
 import type { SubmitBatch } from './submit-batch.ts';
 
-/** What submitting needs. */
 export interface SubmitJobOptions extends PrepareOptions {
   stores: Pick<Stores, 'submissions'>;
   facts: EndpointFactsCache;

@@ -12,12 +12,11 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
-import type { Room } from './job-engine.ts';
+import type { AcquireMemory } from './job-engine.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
-/** What waiting needs. */
 export interface WaitJobOptions {
   stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;
@@ -59,7 +58,7 @@ export class WaitJob {
     this.#options = options;
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: 'wait poll', periodMs: POLL_PERIOD_MS, pass: () => this.poll(), clock, random, logger });
-    options.events.on('settled', (keys) => this.#hear(keys));
+    options.events.on('settled', (keys) => this.#onFinal(keys));
   }
 
   /** The slow look. */
@@ -68,11 +67,11 @@ export class WaitJob {
   }
 
   /** The job when it is final, or as it stands when the wait ends or the signal aborts. JOB_NOT_FOUND. */
-  async wait(key: JobKey, waitMs: number, signal: AbortSignal, room?: Room): Promise<Job> {
+  async wait(key: JobKey, waitMs: number, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<Job> {
     const waiter = this.enter(key);
     waiter.stored = true;
     try {
-      const job = await this.#options.reads.read(key, { omitOutput: false, room });
+      const job = await this.#options.reads.read(key, { omitOutput: false, acquireMemory });
       if (isFinal(job.state) || waitMs <= 0 || signal.aborted) return job;
       return await this.finish(waiter, waitMs, signal);
     } finally {
@@ -118,7 +117,7 @@ export class WaitJob {
   }
 
   /** A job became final on this replica: whoever waits gets it without a read. */
-  settle(job: Job): void {
+  resolve(job: Job): void {
     if (this.#waiters.size === 0) return;
     for (const waiter of this.#waiters.get(nameOf({ endpointId: job.endpointId, jobId: job.id })) ?? []) {
       waiter.end(job);
@@ -138,28 +137,28 @@ export class WaitJob {
     for (let from = 0; from < keys.length; from += POLL_ITEMS_MAX) {
       const some = keys.slice(from, from + POLL_ITEMS_MAX);
       const found = await stores.jobs.read(some, some.map(() => -1));
-      const states = new Map(found.map((row) => [row.place, row.job.state]));
-      await Promise.all(some.map(async (key, place) => {
-        const state = states.get(place);
-        if (state === undefined || isFinal(state)) await this.#look(key);
+      const states = new Map(found.map((row) => [row.index, row.job.state]));
+      await Promise.all(some.map(async (key, index) => {
+        const state = states.get(index);
+        if (state === undefined || isFinal(state)) await this.#check(key);
       }));
     }
   }
 
-  #hear(keys: readonly JobKey[]): void {
+  #onFinal(keys: readonly JobKey[]): void {
     if (this.#waiters.size === 0) return;
     for (const key of keys) {
       if (!this.#waiters.has(nameOf(key))) continue;
       // A failed look is made again by the poll.
       const { endpointId, jobId } = key;
-      this.#look(key).catch((error: unknown) => this.#options.logger.debug({ err: error, endpointId, jobId }, 'a waited-for job could not be read'));
+      this.#check(key).catch((error: unknown) => this.#options.logger.debug({ err: error, endpointId, jobId }, 'a waited-for job could not be read'));
     }
   }
 
-  async #look(key: JobKey): Promise<void> {
+  async #check(key: JobKey): Promise<void> {
     try {
       const job = await this.#options.reads.read(key, { omitOutput: false });
-      if (isFinal(job.state)) this.settle(job);
+      if (isFinal(job.state)) this.resolve(job);
     } catch (error) {
       if (!(error instanceof DomainError) || error.reason !== 'JOB_NOT_FOUND') throw error;
       for (const waiter of this.#waiters.get(nameOf(key)) ?? []) {

@@ -129,7 +129,7 @@ function engineMetrics(metrics: Metrics, names: BoundedNames): { meter: EngineMe
       claims.observe(jobs);
       claimSeconds.observe(tookMs / 1_000);
     },
-    settled: (count, changed) => {
+    recorded: (count, changed) => {
       if (count > changed.length) stale.inc(count - changed.length);
       for (const [key, jobs] of Map.groupBy(changed, ({ job }) => `${job.endpointId} ${job.state}`)) {
         const [endpointId, state] = key.split(' ') as [string, string];

@@ -56,7 +56,6 @@ export async function deletePod(context: PodChanges, actor: Actor, id: string): 
   context.onDesired([machineId]);
 }
 
-/** What changes need. */
 export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'machines' | 'onDesired'>;
 
 /**

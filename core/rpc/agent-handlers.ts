@@ -11,14 +11,14 @@ import { bindKey } from '../access/bind-key.ts';
 import { keyFromRef } from '../dispatch/agent-messages.ts';
 import { Session } from '../dispatch/session.ts';
 import type { SessionContext, SessionStream } from '../dispatch/session-context.ts';
-import { settleImage } from '../dispatch/settle-image.ts';
+import { resolveImageDigest } from '../dispatch/resolve-image-digest.ts';
 import type { Caller } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
-import { OutcomeRoom } from './outcome-room.ts';
+import { OutcomeBudget } from './outcome-budget.ts';
 import { receiveOutcome } from './receive-outcome.ts';
 import { keyOf, statusOf, unary } from './unary.ts';
 
@@ -37,7 +37,7 @@ export interface AgentHandlersOptions {
 
 /** Handlers of the service. */
 export function agentHandlers({ access, keys, images, onBound, context, meter, logger }: AgentHandlersOptions): AgentServiceServer {
-  const room = new OutcomeRoom({ meter });
+  const room = new OutcomeBudget({ meter });
   return {
     session: (call) => {
       const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
@@ -56,7 +56,7 @@ export function agentHandlers({ access, keys, images, onBound, context, meter, l
     },
     settleImage: unary(logger, async (request, apiKey) => {
       const machineId = await machineOf(access, apiKey);
-      return { digest: await settleImage(images, machineId, request) };
+      return { digest: await resolveImageDigest(images, machineId, request) };
     }),
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))

@@ -10,7 +10,6 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { keyOf, statusOf } from './unary.ts';
 
-/** What it needs. */
 export interface CallRateOptions {
   /** Calls in a window. */
   callsMax: number;

@@ -3,7 +3,7 @@ import type { EdgeServiceServer } from '../../proto/gen/slipway/v1/edge_service.
 import { machineOf } from '../access/agent-key.ts';
 import { podNotFound } from '../domain/pod.ts';
 import { locatePod } from '../edge/locate-pod.ts';
-import type { RefusalBook } from '../edge/refusal-book.ts';
+import type { RejectionTracker } from '../edge/rejection-tracker.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
 import { ownAccount } from './own-account.ts';
@@ -38,7 +38,7 @@ class OpenStreams extends BaseService {
 }
 
 /** Handlers of the service. */
-export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; refusals: RefusalBook }): EdgeHandlers {
+export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; refusals: RejectionTracker }): EdgeHandlers {
   const { access, edge, refusals, logger } = parts;
   const open = new OpenStreams();
   /** A key that is for some endpoints only sees no pods. */

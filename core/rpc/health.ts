@@ -9,9 +9,8 @@ const PERIOD_MS = 1_000;
 /** A database that does not answer within this many milliseconds counts as away. */
 const ANSWER_MS_MAX = 2_000;
 /** Whoever was told that the database answered need not ask it again for this many milliseconds. */
-const TOLD_VALID_MS = 3_000;
+const ANSWER_VALID_MS = 3_000;
 
-/** What it needs. */
 export interface HealthOptions {
   /** Any statement; resolves when the database answers. */
   ping(): Promise<unknown>;
@@ -24,7 +23,7 @@ export class Health extends LoopService {
   readonly #options: HealthOptions;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   #serving = false;
-  #toldAtMs = -Infinity;
+  #answeredAtMs = -Infinity;
 
   constructor(options: HealthOptions) {
     super({ ...options, name: 'health', periodMs: PERIOD_MS });
@@ -32,8 +31,8 @@ export class Health extends LoopService {
   }
 
   /** Another part of the replica asked the database just now. */
-  told(answers: boolean): void {
-    this.#toldAtMs = answers ? this.#options.clock.monotonicMs() : -Infinity;
+  reportDatabase(answers: boolean): void {
+    this.#answeredAtMs = answers ? this.#options.clock.monotonicMs() : -Infinity;
     if (!answers && this.#serving) this.wake();
   }
 
@@ -53,7 +52,7 @@ export class Health extends LoopService {
   }
 
   #answers(): Promise<boolean> {
-    if (this.#options.clock.monotonicMs() - this.#toldAtMs < TOLD_VALID_MS) return Promise.resolve(true);
+    if (this.#options.clock.monotonicMs() - this.#answeredAtMs < ANSWER_VALID_MS) return Promise.resolve(true);
     return new Promise((resolve) => {
       const timer = this.#options.clock.after(ANSWER_MS_MAX, () => resolve(false));
       const done = (answered: boolean) => (): void => {

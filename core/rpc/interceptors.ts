@@ -8,8 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 export const REQUEST_ID_KEY = 'x-request-id';
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** What it needs. */
-export interface RequestSeams {
+export interface InterceptorOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -18,7 +17,7 @@ export interface RequestSeams {
 }
 
 /** A caller's own id is kept when it is well formed. */
-export function requestInterceptor({ clock, random, logger, onCall }: RequestSeams): ServerInterceptor {
+export function requestInterceptor({ clock, random, logger, onCall }: InterceptorOptions): ServerInterceptor {
   return (methodDescriptor, call) => {
     const startedAtMs = clock.monotonicMs();
     let requestId = '';

@@ -25,7 +25,6 @@ import type { LogParts } from './read-log.ts';
 import { Pipeline } from './pipeline.ts';
 import { keyOf, statusOf, unary } from './unary.ts';
 
-/** What the handlers need. */
 export interface JobHandlersOptions {
   calls: JobCalls;
   explains: ExplainContext & { rate: CallRate };

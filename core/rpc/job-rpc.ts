@@ -7,7 +7,7 @@ import type {
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
-import type { ChunkPage, JobCalls, Room, Submission } from '../jobs/job-engine.ts';
+import type { ChunkPage, JobCalls, AcquireMemory, Submission } from '../jobs/job-engine.ts';
 import { READERS_MAX } from '../jobs/read-chunks.ts';
 import { WAITERS_MAX } from '../jobs/wait-job.ts';
 import { SharedPermits } from '../runtime/shared-permits.ts';
@@ -15,7 +15,6 @@ import type { Tracing } from '../runtime/tracing.ts';
 import type { AccessChecks } from './access-checks.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
 
-/** What the calls need. */
 export interface JobRpcOptions {
   calls: JobCalls;
   access: Access;
@@ -34,7 +33,7 @@ export class JobRpc {
   readonly #access: Access;
   readonly #checks: AccessChecks;
   readonly #tracing: Tracing | undefined;
-  /** One account must not take the places of all, however many calls it makes. */
+  /** One account must not take the permits of all, however many calls it makes. */
   readonly #waiters: SharedPermits;
   readonly #readers: SharedPermits;
 
@@ -82,22 +81,22 @@ export class JobRpc {
     }
   }
 
-  async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string, room?: Room): Promise<GetJobResponse> {
+  async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string, acquireMemory?: AcquireMemory): Promise<GetJobResponse> {
     const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: ttlMs !== 0 });
     if (grant instanceof Promise) await grant;
-    return { job: jobToMessage(await this.#calls.get({ endpointId, jobId }, { omitOutput, ttlMs, ...(room ? { room } : {}) })) };
+    return { job: jobToMessage(await this.#calls.get({ endpointId, jobId }, { omitOutput, ttlMs, ...(acquireMemory ? { acquireMemory } : {}) })) };
   }
 
-  async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal, room?: Room): Promise<WaitJobResponse> {
+  async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<WaitJobResponse> {
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-    return { job: jobToMessage(await shared(this.#waiters, accountId, () => this.#calls.wait({ endpointId, jobId }, waitMs, signal, room))) };
+    return { job: jobToMessage(await shared(this.#waiters, accountId, () => this.#calls.wait({ endpointId, jobId }, waitMs, signal, acquireMemory))) };
   }
 
-  async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal, room?: Room): Promise<ReadChunksResponse> {
+  async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<ReadChunksResponse> {
     const { endpointId, jobId, cursor, waitMs, limit } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
     if (limit < 0 || waitMs < 0) throw new DomainError('INVALID_REQUEST', 'limit and wait_ms must not be negative');
-    const read = (): Promise<ChunkPage> => this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal, room);
+    const read = (): Promise<ChunkPage> => this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal, acquireMemory);
     return chunkPageToMessage(await shared(this.#readers, accountId, read));
   }
 
@@ -109,13 +108,13 @@ export class JobRpc {
 }
 
 /** Holds a place of the account's while the call is under way. RATE_LIMITED: its share is in use; nothing was done. */
-async function shared<Answer>(places: SharedPermits, accountId: string, call: () => Promise<Answer>): Promise<Answer> {
-  if (!places.tryAcquire(accountId)) {
+async function shared<Answer>(permits: SharedPermits, accountId: string, call: () => Promise<Answer>): Promise<Answer> {
+  if (!permits.tryAcquire(accountId)) {
     throw new DomainError('RATE_LIMITED', 'The account has so many waiting calls that none is left to it while others need the rest; try again shortly.');
   }
   try {
     return await call();
   } finally {
-    places.release(accountId);
+    permits.release(accountId);
   }
 }

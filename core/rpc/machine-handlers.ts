@@ -49,7 +49,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       const { scope, keyId } = await access.caller(apiKey);
       if (scope !== 'ROOT') throw unauthorized();
       if (!await context.machines.cordon(id, cordoned, keyId)) throw machineNotFound(id);
-      if (!cordoned) context.onRoom([id]);
+      if (!cordoned) context.onCapacity([id]);
       return {};
     }),
     listWorkers: listing(options, async (request, apiKey, enter) => {

@@ -16,7 +16,7 @@ const CALLS_MAX = 4;
 export class ManyJobs {
   readonly #calls: JobCalls;
   readonly #access: Access;
-  readonly #places = new SharedPermits(CALLS_MAX);
+  readonly #permits = new SharedPermits(CALLS_MAX);
 
   constructor({ calls, access }: { calls: JobCalls; access: Access }) {
     this.#calls = calls;
@@ -31,13 +31,13 @@ export class ManyJobs {
     const { endpointId, limit, cursor } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
     const wanted = cursor === '' ? wantedOf(move, request) : walkFrom(cursor, endpointId, move);
-    if (!this.#places.tryAcquire(accountId)) {
+    if (!this.#permits.tryAcquire(accountId)) {
       throw new DomainError('RATE_LIMITED', 'As many calls that change many jobs are under way as there may be; try again when one of them has answered.');
     }
     try {
       return answerOf(await this.#calls.change({ ...wanted, limit }));
     } finally {
-      this.#places.release(accountId);
+      this.#permits.release(accountId);
     }
   }
 }

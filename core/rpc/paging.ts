@@ -10,7 +10,6 @@ import { keyOf, statusOf } from './unary.ts';
 /** Most entries of a page, and how many it has unless it says so. */
 export const PAGE_SIZE_MAX = 1_000;
 
-/** What handlers of lists need. */
 export interface ListParts {
   room: PageBudget;
   logger: Logger;
@@ -78,8 +77,8 @@ function badToken(): DomainError {
 export function tokenOf(next: PageKey | undefined, page?: PageRequest): string {
   if (!next) return '';
   const { orderBy = '', descending = false } = page?.view ?? {};
-  const place = orderBy === '' ? `${next.at} ${next.id}` : JSON.stringify([orderBy, descending, next.value ?? '', next.id]);
-  return Buffer.from(place).toString('base64url');
+  const cursor = orderBy === '' ? `${next.at} ${next.id}` : JSON.stringify([orderBy, descending, next.value ?? '', next.id]);
+  return Buffer.from(cursor).toString('base64url');
 }
 
 /** Names the page after a job of a list of jobs; empty: there is none. */
@@ -95,16 +94,16 @@ export function positionFromToken(token: string): number | undefined {
   return Number(text);
 }
 
-/** A token of a list in another order names no place in this one. */
+/** A token of a list in another order is not valid in this one. */
 function placeFromToken(token: string, { orderBy, descending }: ListView): PageKey {
   const text = token.length <= TOKEN_LENGTH_MAX && /^[\w-]+$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
-  let place: unknown;
+  let cursor: unknown;
   try {
-    place = JSON.parse(text);
+    cursor = JSON.parse(text);
   } catch {
     throw badToken();
   }
-  const [by, turn, value, id] = Array.isArray(place) ? place as unknown[] : [];
+  const [by, turn, value, id] = Array.isArray(cursor) ? cursor as unknown[] : [];
   if (by !== orderBy || turn !== descending || typeof value !== 'string' || typeof id !== 'string' || `${value}${id}`.includes('\0')) throw badToken();
   return { at: 0, id, value };
 }

@@ -94,15 +94,15 @@ export class Pipeline {
   async #answer(callId: number, apiKey: string, call: PipelineCall['call']): Promise<Reply> {
     switch (call?.$case) {
       case 'submit': return { $case: 'submit', value: await this.#rpc.submit(call.value, apiKey) };
-      case 'get': return { $case: 'get', value: await this.#rpc.get(call.value, apiKey, () => this.#roomForLarge(callId)) };
+      case 'get': return { $case: 'get', value: await this.#rpc.get(call.value, apiKey, () => this.#acquireMemory(callId)) };
       case 'cancel': return { $case: 'cancel', value: await this.#rpc.cancel(call.value, apiKey) };
       case 'wait': {
-        const room = (): Promise<void> => this.#roomForLarge(callId);
-        return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId), room) };
+        const acquireMemory = (): Promise<void> => this.#acquireMemory(callId);
+        return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId), acquireMemory) };
       }
       case 'chunks': {
-        const room = (): Promise<void> => this.#roomForLarge(callId);
-        return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId), room) };
+        const acquireMemory = (): Promise<void> => this.#acquireMemory(callId);
+        return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId), acquireMemory) };
       }
       case 'submitAndWait': {
         const onStored = ({ state }: Job): void => { if (state === 'IN_QUEUE') this.#queued.add(callId); };
@@ -120,7 +120,7 @@ export class Pipeline {
     return wait.signal;
   }
 
-  async #roomForLarge(callId: number): Promise<void> {
+  async #acquireMemory(callId: number): Promise<void> {
     if (this.#ended) throw new DomainError('UNAVAILABLE', 'The caller has gone.');
     if (this.#large.size >= LARGE_MAX) {
       await new Promise<void>((begin, give) => { this.#largeWaiting.set(callId, { begin, give }); });

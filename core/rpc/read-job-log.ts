@@ -13,7 +13,6 @@ import { STATE_TO_WIRE } from './job-messages.ts';
 import { linesOf, readLog } from './read-log.ts';
 import type { LogParts } from './read-log.ts';
 
-/** What it needs. */
 export interface JobLogParts extends LogParts {
   access: Access;
   explains: Pick<Stores['explains'], 'attempts'>;

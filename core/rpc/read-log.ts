@@ -19,7 +19,6 @@ const LINES_MAX = 1_000;
 const FORWARDED_KEY = 'x-slipway-forwarded';
 const FORWARD_MS_MAX = 15_000;
 
-/** What reading needs. */
 export interface LogParts {
   machines: Stores['machines'];
   logs: WorkerLogs;

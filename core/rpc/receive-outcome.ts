@@ -13,7 +13,7 @@ import { DomainError } from '../domain/errors.ts';
 import { outputTooLarge } from '../jobs/check-json.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
 import { BytePieces } from '../runtime/byte-pieces.ts';
-import type { OutcomeRoom } from './outcome-room.ts';
+import type { OutcomeBudget } from './outcome-budget.ts';
 
 /** An upload of which nothing came for this long is over, in milliseconds: a piece takes so long on the slowest link. Its agent tries again. */
 const IDLE_MS_MAX = 60_000;
@@ -23,7 +23,7 @@ type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeRe
 /** What receiving needs. */
 export interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'arriving' | 'clock'> {
   table: Pick<SessionContext['table'], 'get'>;
-  room: OutcomeRoom;
+  room: OutcomeBudget;
 }
 
 /**
@@ -36,10 +36,10 @@ export async function receiveOutcome(call: IncomingStream, machineId: string, co
   if (!received) return;
   const { outcome, workerId, pieces, bytes, held } = received;
   try {
-    if (pool.release(outcome)) table.get(machineId)?.proven(workerId);
+    if (pool.release(outcome)) table.get(machineId)?.healthy(workerId);
     await attempts.recordOutcome(withOutput(outcome, pieces, bytes));
   } finally {
-    room.give(machineId, held);
+    room.release(machineId, held);
     arriving.delete(attemptId(outcome));
   }
 }
@@ -70,7 +70,7 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
     // A call may be cancelled after its last piece, or after it was refused: what it holds is given back once.
     let over = false;
     const drop = (): void => {
-      room.give(machineId, held);
+      room.release(machineId, held);
       held = 0;
       pieces.clear();
     };
@@ -106,7 +106,7 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
       bytes += piece.length;
       // What is too large is only counted.
       if (bytes > OUTPUT_BYTES_MAX) return drop();
-      if (!room.take(machineId, piece.length)) return fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
+      if (!room.reserve(machineId, piece.length)) return fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
       held += piece.length;
       pieces.add(piece);
     };

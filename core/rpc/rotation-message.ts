@@ -1,16 +1,16 @@
 /** A rotation as facades get it, with the version by which both sides compare what they have. */
 import { createHash } from 'node:crypto';
 import { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
-import type { RotationEndpoint } from '../store/edge-store.ts';
+import type { EndpointBackends } from '../store/edge-store.ts';
 
 /** Characters of a version: too many for two rotations of an endpoint to share one by chance. */
 const VERSION_LENGTH = 22;
 
 /** All streams of a replica share one: rotations are replaced, never changed. */
-const messages = new WeakMap<RotationEndpoint, EndpointRotation>();
+const messages = new WeakMap<EndpointBackends, EndpointRotation>();
 
 /** Returns the message for a rotation. Its version depends on the content alone, so all replicas give the same, also after a restart. */
-export function rotationMessage(rotation: RotationEndpoint): EndpointRotation {
+export function rotationMessage(rotation: EndpointBackends): EndpointRotation {
   const known = messages.get(rotation);
   if (known) return known;
   const { endpointId, workerConcurrency, scalerValue: requestsPerWorker, h2c, singleUse } = rotation;

@@ -5,7 +5,7 @@ import { REFUSALS_TOLD_MAX } from '../../proto/wire/limits.ts';
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { RefusedRequests, RequestLimit as LimitName } from '../domain/refused-requests.ts';
-import type { RefusalBook } from '../edge/refusal-book.ts';
+import type { RejectionTracker } from '../edge/rejection-tracker.ts';
 
 /** More of anything is not believed. */
 const COUNT_MAX = 1_000_000_000;
@@ -17,7 +17,7 @@ const LIMITS: Partial<Record<RequestLimit, LimitName>> = {
 };
 
 /** INVALID_REQUEST: too many entries; else, when no entry's key may, what the last of them is refused with. */
-export async function tellRefusals(access: Access, book: RefusalBook, endpoints: readonly EndpointRefusals[]): Promise<void> {
+export async function tellRefusals(access: Access, book: RejectionTracker, endpoints: readonly EndpointRefusals[]): Promise<void> {
   if (endpoints.length > REFUSALS_TOLD_MAX) {
     throw new DomainError('INVALID_REQUEST', `endpoints has ${endpoints.length} entries, but must have at most ${REFUSALS_TOLD_MAX}`);
   }

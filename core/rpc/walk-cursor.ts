@@ -16,17 +16,17 @@ export function cursorOf(walk: JobWalk | undefined): string {
   if (!walk) return '';
   const { endpointId, move, states, submitted, ended, range, begunUs, part, left, hasMoved } = walk;
   const { fromMs = null, untilMs = null } = submitted ?? {};
-  const place: unknown[] = [endpointId, move, states, fromMs, untilMs, range.low, range.high, begunUs, part, left.low, left.high, hasMoved];
+  const parts: unknown[] = [endpointId, move, states, fromMs, untilMs, range.low, range.high, begunUs, part, left.low, left.high, hasMoved];
   // Only where it is needed, so that a replica of an earlier release, which would do without, refuses those and no others.
-  if (ended) place.push(ended.fromMs ?? null, ended.errorGroup ?? null);
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
+  if (ended) parts.push(ended.fromMs ?? null, ended.errorGroup ?? null);
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
 /** INVALID_REQUEST: no call of this kind for this endpoint gave it. Whoever makes one up changes other jobs of this endpoint than a filter would. */
 export function walkFrom(cursor: string, endpointId: string, move: JobWalk['move']): JobWalk {
-  const place = placeOf(cursor);
-  const [of, by, states, fromMs, untilMs, low, high, begunUs, part, leftLow, leftHigh, hasMoved, ...more] = place;
-  if (place.length < 12 || of !== endpointId || by !== move || !areStates(states, move) || typeof hasMoved !== 'boolean') throw badCursor();
+  const parts = decode(cursor);
+  const [of, by, states, fromMs, untilMs, low, high, begunUs, part, leftLow, leftHigh, hasMoved, ...more] = parts;
+  if (parts.length < 12 || of !== endpointId || by !== move || !areStates(states, move) || typeof hasMoved !== 'boolean') throw badCursor();
   const times = [fromMs, untilMs].map((ms) => (ms === null ? undefined : numberIn(ms, TIME_MS_MAX)));
   const range = (from: unknown, until: unknown): JobRange => ({ low: numberIn(from), high: numberIn(until) });
   return {
@@ -45,11 +45,11 @@ function endedOf(more: unknown[], move: JobWalk['move']): Pick<JobWalk, 'ended'>
   return { ended: { fromMs: fromMs === null ? undefined : numberIn(fromMs, TIME_MS_MAX), errorGroup: errorGroup ?? undefined } };
 }
 
-function placeOf(cursor: string): unknown[] {
+function decode(cursor: string): unknown[] {
   const text = cursor.length <= TEXT_LENGTH_MAX && /^[\w-]+$/.test(cursor) ? Buffer.from(cursor, 'base64url').toString() : '';
   try {
-    const place = JSON.parse(text) as unknown;
-    if (Array.isArray(place)) return place;
+    const parts = JSON.parse(text) as unknown;
+    if (Array.isArray(parts)) return parts;
   } catch {
     // Said below.
   }

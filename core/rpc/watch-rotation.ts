@@ -11,8 +11,8 @@ import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { Access } from '../access/access.ts';
 import type { Reason } from '../domain/errors.ts';
-import type { DemandBook } from '../edge/demand-book.ts';
-import type { RotationBoard } from '../edge/rotation-board.ts';
+import type { DemandWriter } from '../edge/demand-writer.ts';
+import type { BackendRegistry } from '../edge/backend-registry.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { hasEdgeKey } from './edge-key.ts';
@@ -42,8 +42,8 @@ export interface WatchParts {
   access: Access;
   /** A facade that has it needs no key for its demands. Empty: none has. */
   edgeKey: string;
-  board: RotationBoard;
-  book: DemandBook;
+  registry: BackendRegistry;
+  demands: DemandWriter;
   /** A rotation was sent again to a facade that should have had it. */
   onResent(): void;
   clock: Clock;
@@ -104,7 +104,7 @@ export class WatchRotation {
     this.#stream.pause();
     if (REPORTER.test(reporter)) this.#reporter = reporter;
     // Nothing else says that nothing is in flight: not a stream that breaks, nor one that this replica ends.
-    if (leaves) this.#parts.book.end(this.#reporter);
+    if (leaves) this.#parts.demands.end(this.#reporter);
     for (const [index, demand] of demands.entries()) {
       if (index >= DEMANDS_MAX) this.#refuse(demand.endpointId, 'RATE_LIMITED');
       else await this.#hear(demand);
@@ -114,7 +114,7 @@ export class WatchRotation {
 
   async #hear(demand: EndpointDemand): Promise<void> {
     const { endpointId, apiKey, waiting, workers, version } = demand;
-    const { access, book } = this.#parts;
+    const { access, demands } = this.#parts;
     // PostgreSQL would refuse some, and with them what all streams of the replica watch.
     if (!ID.test(endpointId)) return this.#refuse(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
     try {
@@ -132,7 +132,7 @@ export class WatchRotation {
     if (!this.#watched.has(endpointId) && this.#watched.size >= ENDPOINTS_MAX) return this.#refuse(endpointId, 'RATE_LIMITED');
     const counted = workers.slice(0, WORKERS_MAX).filter(({ workerId, inFlight }) => ID.test(workerId) && inFlight > 0);
     const inFlight = new Map(counted.map((load) => [load.workerId, Math.min(load.inFlight, COUNT_MAX)]));
-    book.add({ endpointId, reporter: this.#reporter, waiting: Math.min(Math.max(waiting, 0), COUNT_MAX), inFlight });
+    demands.add({ endpointId, reporter: this.#reporter, waiting: Math.min(Math.max(waiting, 0), COUNT_MAX), inFlight });
     this.#answer(this.#watched.get(endpointId) ?? this.#watch(endpointId, version), version);
   }
 
@@ -148,12 +148,12 @@ export class WatchRotation {
   }
 
   #watch(endpointId: string, version: string | undefined): Watched {
-    const { board, clock } = this.#parts;
+    const { registry, clock } = this.#parts;
     const watched: Watched = {
       heardAtMs: clock.monotonicMs(), told: undefined, has: version, current: undefined, sentAtMs: undefined, off: () => undefined,
     };
     this.#watched.set(endpointId, watched);
-    const off = board.watch(endpointId, (rotation) => {
+    const off = registry.watch(endpointId, (rotation) => {
       if (this.#watched.get(endpointId) !== watched) return;
       if (!rotation) return this.#refuse(endpointId, 'ENDPOINT_NOT_FOUND');
       const current = rotationMessage(rotation);

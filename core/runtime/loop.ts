@@ -5,11 +5,11 @@ import type { Logger } from './logger.ts';
 import { BaseService } from './service.ts';
 
 /** A task that runs in one of several processes. */
-export interface Duty {
+export interface SingletonTask {
   /** True if this process owns the task. */
   readonly mine: boolean;
   /** Calls the listener when this process becomes the owner. Call the result to unsubscribe. */
-  onTaken(listener: () => void): () => void;
+  onAcquired(listener: () => void): () => void;
 }
 
 /** Options of a loop. */
@@ -21,7 +21,7 @@ export interface LoopOptions {
   /** One pass. Resolves to true when there is more to do right away. A failure is logged and tried again after a growing pause. */
   pass(): Promise<boolean | void>;
   /** Passes only while this is this process's, and right when it becomes that. Default: it always is. */
-  duty?: Duty;
+  task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -47,7 +47,7 @@ export class Loop extends BaseService {
   }
 
   protected override onStart(): void {
-    this.#off = this.#options.duty?.onTaken(() => this.wake()) ?? this.#off;
+    this.#off = this.#options.task?.onAcquired(() => this.wake()) ?? this.#off;
     this.#passing = this.#run();
   }
 
@@ -72,7 +72,7 @@ export class Loop extends BaseService {
   }
 
   async #passOnce(): Promise<boolean> {
-    if (this.#options.duty?.mine === false) return false;
+    if (this.#options.task?.mine === false) return false;
     try {
       const more = await this.#options.pass();
       this.#failures = 0;

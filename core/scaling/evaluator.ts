@@ -4,7 +4,7 @@ import { nextEvaluation } from '../domain/next-evaluation.ts';
 import { preemptibleWorkers } from '../domain/preemption.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import type { Stores } from '../store/storage.ts';
 import { EvaluationTimers } from './evaluation-timers.ts';
 import { PreemptibleWorkers } from './preemptible-workers.ts';
@@ -16,7 +16,7 @@ export interface EvaluatorOptions {
   store: Stores['scales'];
   scaler: Scaler;
   /** The singleton task of the resync. */
-  duty: Duty;
+  duty: SingletonTask;
   queue: Pick<WorkQueue, 'isQueued' | 'running'>;
   /** Returns for how many milliseconds facades and edges have been able to report requests. Default: for ever. */
   steadyMs?(): number;

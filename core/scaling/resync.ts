@@ -8,7 +8,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Evaluator } from './evaluator.ts';
@@ -31,7 +31,7 @@ const NO_IDS: ReadonlySet<string> = new Set();
 export interface ResyncOptions {
   store: Stores['scales'];
   events: CoreEvents;
-  duty: Duty;
+  duty: SingletonTask;
   evaluator: Evaluator;
   queue: WorkQueue;
   clock: Clock;
@@ -55,7 +55,7 @@ export class ResyncLoop extends BaseService {
   }
 
   protected override async onStart(): Promise<void> {
-    this.#off = this.#options.duty.onTaken(() => this.#onTaken());
+    this.#off = this.#options.duty.onAcquired(() => this.#onTaken());
     await this.#loop.start();
   }
 

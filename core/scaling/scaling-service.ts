@@ -7,7 +7,7 @@ import type { Scaler } from '../domain/scaler.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { TransactionMonitor } from '../store/transaction-monitor.ts';
@@ -27,7 +27,7 @@ export interface ScalingOptions {
   scaler: Scaler;
   events: CoreEvents;
   /** The singleton task of the resync. */
-  duty: Duty;
+  duty: SingletonTask;
   /** Returns whether this replica has sessions of workers of an endpoint. Its queued jobs then need no reconcile. */
   hasWorker(endpointId: string): boolean;
   /** Returns for how many milliseconds facades and edges have been able to report requests. Default: for ever. */

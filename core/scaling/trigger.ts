@@ -67,7 +67,7 @@ export class TriggerLoop extends BaseService {
     const { events, evaluator } = this.#options;
     this.#offs = [
       events.on('queued', (endpointIds) => this.#onQueued(endpointIds)),
-      events.on('room', () => this.#onCapacityFreed()),
+      events.on('capacity', () => this.#onCapacityFreed()),
       events.on('load', (loads) => {
         for (const { endpointId, jobs } of loads) evaluator.timers.jobsChanged(endpointId, jobs);
       }),

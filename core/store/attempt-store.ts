@@ -1,5 +1,5 @@
 /** Reads attempts that run: for agents that fetch inputs, and for losses. */
-import { WAITING_MS } from '../domain/hand-ahead.ts';
+import { WAITING_MS } from '../domain/prefetch.ts';
 import { byJob } from '../domain/job.ts';
 import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';

@@ -6,7 +6,7 @@ import { numberArray, textArray } from './pack.ts';
 import { isLive } from './rows.ts';
 
 /** A place in a job's chunks. */
-export interface ChunkPlace {
+export interface ChunkPosition {
   attempt: number;
   number: number;
 }
@@ -16,7 +16,7 @@ export interface ChunkPageRequest {
   endpointId: string;
   jobId: string;
   /** Read on from here. Undefined: from the place that readers without one of their own share, which moves to the last chunk that is read. */
-  after: ChunkPlace | undefined;
+  after: ChunkPosition | undefined;
   /** Most chunks. */
   limit: number;
 }
@@ -35,7 +35,7 @@ export interface ChunkRead {
   state: JobState;
   error: string | undefined;
   /** The place that the readers without a place of their own have reached. */
-  shared: ChunkPlace;
+  shared: ChunkPosition;
   /** Only those of the current attempt: what a lost one wrote is void, also where it is still stored. */
   chunks: { attempt: number; number: number; output: Buffer; metrics: Buffer | undefined }[];
   more: boolean;

@@ -3,11 +3,11 @@
  * were claimed stay in the index until vacuum may remove them (never, while somebody holds an old snapshot), and a scan from the start would
  * step over every one of them again.
  */
-import { QUEUED_MS_MIN, WAITING_MS } from '../domain/hand-ahead.ts';
+import { QUEUED_MS_MIN, WAITING_MS } from '../domain/prefetch.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
 import { textArray } from './pack.ts';
-import { talliedClaim } from './tally.ts';
+import { claimCountersAdded } from './endpoint-counters.ts';
 
 /** A job whose claim is committed. */
 export interface ClaimedRow extends MachineAttempt {
@@ -79,16 +79,16 @@ export class ClaimStore {
         WHERE endpoint_id = ${endpointId} AND low_priority = true AND state = 'IN_QUEUE' AND position > ${afterLow} AND expires_at > now()
         ORDER BY position LIMIT ${count}::int - (SELECT count(*) FROM normal) FOR UPDATE SKIP LOCKED
       ), picked AS (
-        SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS place
+        SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS slot
         FROM (SELECT endpoint_id, id, position, false AS low FROM normal UNION ALL SELECT endpoint_id, id, position, true FROM low) AS q
       ), moved AS (
         UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
-          worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.place],
-          machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.place],
+          worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.slot],
+          machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.slot],
           started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
         FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-      ), ${talliedClaim(this.#hot, this.#hot`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(this.#hot, inputBytesMax)}`;
+      ), ${claimCountersAdded(this.#hot, this.#hot`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(this.#hot, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
@@ -114,15 +114,15 @@ export class ClaimStore {
         SELECT endpoint_id, id, position FROM job
         WHERE ${queued} AND position < coalesce((SELECT min(position) FROM head WHERE NOT fits), (SELECT max(position) + 1 FROM head))
         ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
-      ), placed AS (SELECT endpoint_id, id, row_number() OVER (ORDER BY position) AS place FROM picked
+      ), placed AS (SELECT endpoint_id, id, row_number() OVER (ORDER BY position) AS slot FROM picked
       ), moved AS (
         UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
-          worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.place],
-          machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.place],
+          worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.slot],
+          machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.slot],
           started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
         FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-      ), ${talliedClaim(sql, sql`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(sql, inputBytesMax)}`;
+      ), ${claimCountersAdded(sql, sql`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(sql, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 

@@ -71,10 +71,10 @@ export class CountStore {
 
   /** Numbers of queued jobs of endpoints, in order. */
   async queued(endpointIds: readonly string[]): Promise<number[]> {
-    const rows = await this.#hot<{ place: number; count: number }[]>`
-      SELECT g.place, (SELECT greatest(coalesce(sum(queued), 0), 0)::bigint FROM endpoint_tally WHERE endpoint_id = g.id) AS count
-      FROM unnest(${textArray(endpointIds)}::text[]) WITH ORDINALITY AS g(id, place)`;
-    const counts = new Map(rows.map(({ place, count }) => [place, count]));
+    const rows = await this.#hot<{ index: number; count: number }[]>`
+      SELECT g.index, (SELECT greatest(coalesce(sum(queued), 0), 0)::bigint FROM endpoint_tally WHERE endpoint_id = g.id) AS count
+      FROM unnest(${textArray(endpointIds)}::text[]) WITH ORDINALITY AS g(id, index)`;
+    const counts = new Map(rows.map(({ index, count }) => [index, count]));
     return endpointIds.map((_, index) => counts.get(index + 1)!);
   }
 

@@ -139,7 +139,7 @@ export interface OpenConnection {
 const CONNECTIONS = new WeakMap<Sql, Map<Socket, OpenConnection>>();
 
 /** Who hears of each statement of a client how long it waited for its turn on a connection, in milliseconds. */
-const TURNS = new WeakMap<Sql, { heard: (waitedMs: number) => void }>();
+const POOL_WAIT_LISTENERS = new WeakMap<Sql, { heard: (waitedMs: number) => void }>();
 
 /** Makes a client; `name` tells its connections apart in pg_stat_activity. */
 export function connect(
@@ -168,13 +168,13 @@ export function connect(
     onnotice: (notice) => logger.debug({ notice: notice['message'] }, 'database notice'),
   }) as unknown as Sql;
   CONNECTIONS.set(sql, connections);
-  TURNS.set(sql, turns);
+  POOL_WAIT_LISTENERS.set(sql, turns);
   return sql;
 }
 
 /** Hears of each statement of a client, those inside of a transaction left out, how long it waited until no other was before it on a connection. */
-export function hearTurns(sql: Sql, heard: (waitedMs: number) => void): void {
-  TURNS.get(sql)!.heard = heard;
+export function onPoolWait(sql: Sql, heard: (waitedMs: number) => void): void {
+  POOL_WAIT_LISTENERS.get(sql)!.heard = heard;
 }
 
 /** Ends a client's connections at once: what waits on them fails as on any lost connection, and the next statement makes new ones. */

@@ -2,8 +2,8 @@
 import { TIME_OUT_TEXT } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
-import { consequences } from './consequences.ts';
-import { LookStart } from './look-start.ts';
+import { sideEffects } from './outcome-side-effects.ts';
+import { ScanStart } from './scan-start.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
@@ -19,12 +19,12 @@ const ALL = '';
 export class DeadlineStore {
   readonly #hot: Sql;
   /** No deadline is set in the past. */
-  readonly #start: LookStart;
+  readonly #start: ScanStart;
 
-  /** `marginMs`: see LookStart. */
+  /** `marginMs`: see ScanStart. */
   constructor({ hot }: Pick<Database, 'hot'>, marginMs?: number) {
     this.#hot = hot;
-    this.#start = new LookStart(marginMs);
+    this.#start = new ScanStart(marginMs);
   }
 
   /** Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT, beginning with the one that `nextMs` told of. */
@@ -40,7 +40,7 @@ export class DeadlineStore {
         FROM due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id AND ${isLive(this.#hot)}
         RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.has_webhook, j.low_priority, false AS counted, NULL::bytea AS output,
           replace(${TIME_OUT_TEXT}::text, '{ms}', j.execution_timeout_ms::text) AS error
-      ) ${consequences(this.#hot, { queues: false })}
+      ) ${sideEffects(this.#hot, { queues: false })}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, error, machine_id FROM moved`;
     return rows.map((row) => ({ job: jobFromRow(row), machineId: row.machine_id }));
   }

@@ -7,7 +7,7 @@ import type { Database, Fragment, Sql } from './database.ts';
 import { forgetAttempts } from './lost-attempt-rows.ts';
 import { textArray } from './pack.ts';
 import { isLive } from './rows.ts';
-import { talliedQueue } from './tally.ts';
+import { queueCountersAdded } from './endpoint-counters.ts';
 
 /** A job that is no more. */
 export interface Deleted {
@@ -126,7 +126,7 @@ async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
       RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.has_webhook, j.expires_at > now() AS live,
         (extract(epoch FROM j.expires_at) * 1000000)::bigint AS expires_us,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
-      ), ${talliedQueue(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
+      ), ${queueCountersAdded(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
       SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, has_webhook, machine_id, expires_us
       FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);

@@ -23,7 +23,7 @@ export interface RotationWorker {
 }
 
 /** A load-balancing endpoint as the edge sees it. */
-export interface RotationEndpoint {
+export interface EndpointBackends {
   endpointId: string;
   accountId: string;
   /** Requests that a worker gets at once. */
@@ -40,7 +40,7 @@ export interface RotationEndpoint {
 }
 
 /** A port of a pod as facades see it. */
-export interface PodPlace {
+export interface PodLocation {
   accountId: string;
   /** All that it names, of whatever protocol. */
   ports: string[];
@@ -83,7 +83,7 @@ export class EdgeStore {
   }
 
   /** Load-balancing endpoints with their workers, by id; without `endpointIds` all there are. Others, and those of another type, are left out. */
-  async rotation(endpointIds?: readonly string[]): Promise<RotationEndpoint[]> {
+  async backends(endpointIds?: readonly string[]): Promise<EndpointBackends[]> {
     const all = endpointIds === undefined;
     const rows = await this.#sql<RotationRow[]>`
       SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", e.workers_max AS "workersMax",
@@ -97,7 +97,7 @@ export class EdgeStore {
       FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
         AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
       WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...endpointIds ?? []]}::text[])) ORDER BY e.id, w.id`;
-    const found = new Map<string, RotationEndpoint>();
+    const found = new Map<string, EndpointBackends>();
     for (const { id, ready, draining, surplus: over, address, machineId, ...row } of rows) {
       const { endpointId } = row;
       const endpoint = found.get(endpointId) ?? { ...row, workers: [] };
@@ -112,7 +112,7 @@ export class EdgeStore {
   }
 
   /** A port of a pod; undefined: there is no such pod. */
-  async pod(podId: string, port: number): Promise<PodPlace | undefined> {
+  async pod(podId: string, port: number): Promise<PodLocation | undefined> {
     const [row] = await this.#sql<{ accountId: string; ports: string[]; machineId: string; address: string | null }[]>`
       SELECT account_id AS "accountId", ports, machine_id AS "machineId",
         CASE WHEN desired = 'RUNNING' AND state = 'RUNNING' THEN http_addresses ->> ${String(port)}::text END AS address

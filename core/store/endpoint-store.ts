@@ -21,7 +21,7 @@ import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { recordReleases } from './release-rows.ts';
 import { TEMPLATE_BYTES, holdTemplate } from './template-rows.ts';
-import { uncrossed } from './transient.ts';
+import { retryOnDeadlock } from './transient.ts';
 import { holdVolumes } from './volume-rows.ts';
 
 /** What a new endpoint needs besides its settings. */
@@ -143,7 +143,7 @@ export class EndpointStore {
     id: string, actor: Actor, { fields, templateId, changesRun = false }: { fields: readonly string[]; templateId: string | undefined; changesRun?: boolean },
     change: (current: Endpoint, run: Template | undefined) => EndpointUpdate,
   ): Promise<Endpoint | undefined> {
-    const update = (): Promise<Endpoint | typeof AGAIN | undefined> => uncrossed(() => this.#database.db.transaction(async (tx) => {
+    const update = (): Promise<Endpoint | typeof AGAIN | undefined> => retryOnDeadlock(() => this.#database.db.transaction(async (tx) => {
       if (templateId !== undefined) await holdTemplate(tx, actor.accountId, templateId);
       const owner = { accountId: actor.accountId, endpointId: id };
       // Templates are locked before what runs them.
@@ -180,7 +180,7 @@ export class EndpointStore {
    * account.
    */
   async raiseVersion(id: string, actor: Actor, atOnce: boolean): Promise<Endpoint | undefined> {
-    return uncrossed(() => this.#database.db.transaction(async (tx) => {
+    return retryOnDeadlock(() => this.#database.db.transaction(async (tx) => {
       const [row] = await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
         .where(and(eq(endpoint.id, id), eq(endpoint.accountId, actor.accountId))).returning();
       if (!row) return undefined;
@@ -195,7 +195,7 @@ export class EndpointStore {
    * undefined: there is no such endpoint in this account. Its jobs are the caller's to delete afterwards.
    */
   async remove(id: string, actor: Actor, check?: (current: Endpoint) => void): Promise<string[] | undefined> {
-    return uncrossed(() => this.#database.db.transaction(async (tx) => {
+    return retryOnDeadlock(() => this.#database.db.transaction(async (tx) => {
       const current = await this.#locked(tx, id, actor.accountId);
       if (!current) return undefined;
       check?.(current);

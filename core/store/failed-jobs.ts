@@ -80,13 +80,13 @@ export async function readErrorParts(
 ): Promise<{ errors: (ErrorParts | undefined)[]; bytes: number }> {
   const rows = await sql<(PartsRow & { bytes: number })[]>`
     WITH sized AS (
-      SELECT g.place, o.error, coalesce(octet_length(o.error), 0) AS bytes
-      FROM unnest(${textArray(jobIds.map(() => endpointId))}::text[], ${textArray(jobIds)}::text[]) WITH ORDINALITY AS g(endpoint_id, job_id, place)
+      SELECT g.index, o.error, coalesce(octet_length(o.error), 0) AS bytes
+      FROM unnest(${textArray(jobIds.map(() => endpointId))}::text[], ${textArray(jobIds)}::text[]) WITH ORDINALITY AS g(endpoint_id, job_id, index)
       LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND o.job_id = g.job_id
     ), page AS (
-      SELECT *, sum(bytes) OVER (ORDER BY place) - bytes AS before FROM sized
+      SELECT *, sum(bytes) OVER (ORDER BY index) - bytes AS before FROM sized
     )
-    SELECT bytes, ${parts(sql)} FROM page WHERE before < ${PAGE_BYTES_MAX}::int ORDER BY place`;
+    SELECT bytes, ${parts(sql)} FROM page WHERE before < ${PAGE_BYTES_MAX}::int ORDER BY index`;
   return { errors: rows.map(partsOf), bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 

@@ -20,7 +20,7 @@ export interface JobRange {
 /** A transaction that began earlier may take its position later, and the clock be set back, by no more than this. */
 const DISORDER_MS = 1_000;
 /** Jobs that a step looks at for one that tells when its position was given. */
-const LOOKED_MAX = 200;
+const SCANNED_MAX = 200;
 
 /** That the job has the position that it was submitted with. One that was retried has a later one, and at least an attempt behind it. */
 const isOfSubmission = (sql: Sql): Fragment => sql`(attempt = 0 OR attempt = 1 AND started_at IS NOT NULL)`;
@@ -45,7 +45,7 @@ export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedWithin):
 async function placeOf(sql: Sql, endpointId: string, parts: readonly Fragment[], ms: number): Promise<JobRange> {
   const next = parts.map((part) => sql`
     (SELECT position, submitted_at, ${isOfSubmission(sql)} AS tells FROM job
-      WHERE endpoint_id = ${endpointId} AND ${part} AND position >= m.middle AND position < l.high ORDER BY position LIMIT ${LOOKED_MAX}::int)`)
+      WHERE endpoint_id = ${endpointId} AND ${part} AND position >= m.middle AND position < l.high ORDER BY position LIMIT ${SCANNED_MAX}::int)`)
     .reduce((all, part) => sql`${all} UNION ALL ${part}`);
   const [found] = await sql<[JobRange]>`
     WITH RECURSIVE look AS (
@@ -54,7 +54,7 @@ async function placeOf(sql: Sql, endpointId: string, parts: readonly Fragment[],
       SELECT CASE WHEN p.submitted_at < l.at THEN p.position + 1 ELSE l.low END, CASE WHEN p.submitted_at < l.at THEN l.high ELSE m.middle END,
         CASE WHEN p.submitted_at >= l.at THEN p.position ELSE l.known END, l.at
       FROM look l CROSS JOIN LATERAL (SELECT (l.low + l.high) / 2 AS middle) AS m LEFT JOIN LATERAL (
-        SELECT * FROM (SELECT * FROM (${next}) AS n ORDER BY position LIMIT ${LOOKED_MAX}::int) AS w WHERE tells ORDER BY position LIMIT 1
+        SELECT * FROM (SELECT * FROM (${next}) AS n ORDER BY position LIMIT ${SCANNED_MAX}::int) AS w WHERE tells ORDER BY position LIMIT 1
       ) AS p ON true
       WHERE l.low < l.high
     )

@@ -7,8 +7,8 @@ import type { FailedSlice, FailedSliceRequest } from './failed-jobs.ts';
 import { listJobs } from './job-list.ts';
 import type { JobListPage, JobListRequest } from './job-list.ts';
 import { beginWalk, matching, nextMatches } from './job-walk.ts';
-import type { JobWalk, LookedAt, Match, WalkedJobs } from './job-walk.ts';
-import { cancelled, requeued } from './owner-moves.ts';
+import type { JobWalk, ScannedJob, Match, WalkedJobs } from './job-walk.ts';
+import { cancelled, requeued } from './user-transitions.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
@@ -16,7 +16,7 @@ import type { JobRow } from './rows.ts';
 /** A job that was read in a batch. */
 export interface FoundJob {
   /** Index of the key. */
-  place: number;
+  index: number;
   job: Job;
   /** It has an output that is larger than was asked for; read it with `readWhole`. */
   outputLeftOut: boolean;
@@ -46,15 +46,15 @@ export class JobStore {
 
   /** Reads many jobs; those that are not there or have expired are missing in the answer. Outputs up to `outputBytesMax[i]` bytes come with them. */
   async read(keys: readonly JobKey[], outputBytesMax: readonly number[]): Promise<FoundJob[]> {
-    const rows = await this.#hot<(JobRow & { place: number; left_out: boolean })[]>`
-      SELECT ${jobColumns(this.#hot)}, g.place, o.error, CASE WHEN octet_length(o.output) <= g.bytes_max THEN o.output END AS output,
+    const rows = await this.#hot<(JobRow & { index: number; left_out: boolean })[]>`
+      SELECT ${jobColumns(this.#hot)}, g.index, o.error, CASE WHEN octet_length(o.output) <= g.bytes_max THEN o.output END AS output,
         coalesce(octet_length(o.output) > g.bytes_max, false) AS left_out
       FROM unnest(${numberArray(keys.map((_, index) => index))}::int[], ${textArray(keys.map((key) => key.endpointId))}::text[],
-        ${textArray(keys.map((key) => key.jobId))}::text[], ${numberArray(outputBytesMax)}::int[]) AS g(place, endpoint_id, id, bytes_max)
+        ${textArray(keys.map((key) => key.jobId))}::text[], ${numberArray(outputBytesMax)}::int[]) AS g(index, endpoint_id, id, bytes_max)
       JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
       LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id
       WHERE ${isLive(this.#hot)}`;
-    return rows.map((row) => ({ place: row.place, job: jobFromRow(row), outputLeftOut: row.left_out }));
+    return rows.map((row) => ({ index: row.index, job: jobFromRow(row), outputLeftOut: row.left_out }));
   }
 
   /** Reads a job with its output, whatever its size. */
@@ -112,7 +112,7 @@ export class JobStore {
   }
 
   /** The next jobs of a walk, at most `limit`. */
-  nextMatches(walk: JobWalk, limit: number): Promise<LookedAt[]> {
+  nextMatches(walk: JobWalk, limit: number): Promise<ScannedJob[]> {
     return nextMatches(this.#hot, walk, limit);
   }
 

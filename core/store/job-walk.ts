@@ -55,7 +55,7 @@ export interface Match {
 }
 
 /** A job that was looked at. */
-export interface LookedAt extends Match {
+export interface ScannedJob extends Match {
   state: JobState;
   /** It ended late enough. */
   counts: boolean;
@@ -82,7 +82,7 @@ export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> 
  * The next jobs that match but for how they ended, at most `limit`. Cancelling begins at the end of a queue, so that claims, which begin at its head, meet
  * none that is being cancelled; queueing again begins with the oldest, so that they come in the order in which they were.
  */
-export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promise<LookedAt[]> {
+export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promise<ScannedJob[]> {
   const { endpointId, move, states, submitted, ended: { fromMs } = {}, left, begunUs, part } = walk;
   const { state, index } = partsOf(states)[part]!;
   const isRetry = move === 'retry';
@@ -90,7 +90,7 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
   const order = state === 'IN_PROGRESS' ? sql`started_at` : isRetry ? sql`position` : sql`position DESC`;
   // Answered and not left out: by position a statement would else read as many as there are to find some.
   const counts = fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
-  return await sql<LookedAt[]>`
+  return await sql<ScannedJob[]>`
     SELECT id AS "jobId", position, state, ${counts} AS counts, ${isRetry ? sql`nextval('job_position_seq')` : sql`0::bigint`} AS "nextPosition" FROM (
       SELECT id, position, state, finished_at FROM job
       WHERE endpoint_id = ${endpointId} AND ${PARTS[state](sql)[index]!} AND position >= ${left.low} AND position < ${left.high}

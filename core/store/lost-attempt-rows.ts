@@ -11,7 +11,7 @@ import { textArray } from './pack.ts';
 const LOST_KEPT = 20;
 const CAUSE_LENGTH_MAX = 1_000;
 
-/** Remembers the attempts among `moved` (core/store/consequences.ts) that are to be, as further WITH items (starting with a comma). */
+/** Remembers the attempts among `moved` (core/store/outcome-side-effects.ts) that are to be, as further WITH items (starting with a comma). */
 export function remembered(sql: Sql): Fragment {
   return sql`, remembered AS (
       INSERT INTO lost_attempt (endpoint_id, job_id, attempt, worker_id, machine_id, cause, started_at, exit_code, worker_reason)

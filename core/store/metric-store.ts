@@ -1,5 +1,5 @@
 /** What metrics say of everything that there is, in two statements however much that is: as of now, the same at every replica. */
-import { hearTurns } from './database.ts';
+import { onPoolWait } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './demand-rows.ts';
 import { oldestWaitMs } from './queue-age.ts';
@@ -49,7 +49,7 @@ export class MetricStore {
 
   /** Hears of each statement how long it waited for its turn on a connection of its pool. */
   hearTurns(heard: (pool: string) => (waitedMs: number) => void): void {
-    for (const [pool, sql] of Object.entries(this.#pools)) hearTurns(sql, heard(pool));
+    for (const [pool, sql] of Object.entries(this.#pools)) onPoolWait(sql, heard(pool));
   }
 
   /** Says nothing to the database over each pool of connections, at once; `answered` hears of each answer. */
@@ -61,7 +61,7 @@ export class MetricStore {
   }
 
   /**
-   * Counts. On the hot pool, whose plans are the indexes: no queue is walked over, its length is in the tallies (core/store/tally.ts), and the look for
+   * Counts. On the hot pool, whose plans are the indexes: no queue is walked over, its length is in the tallies (core/store/endpoint-counters.ts), and the look for
    * its first job begins where claims have come to.
    */
   async fleet(): Promise<FleetCounts> {

@@ -8,13 +8,12 @@ import type { Sql } from './database.ts';
 import type { LostAnswers } from './lost-answers.ts';
 import { textArray } from './pack.ts';
 
-/** What a channel needs. */
 export interface NoticeChannelOptions {
   url: string;
   /** Hears of every message, those of this replica too. */
   onNotice(payload: string): void;
   /** Duties that this replica would take; each is held by one replica at a time, as a lock of this connection. Default: none. */
-  duties?: {
+  singletonTasks?: {
     readonly wanted: readonly string[];
     /** These are held from now on, and no others. */
     set(held: readonly string[]): void;
@@ -48,7 +47,7 @@ const ANSWER_MS_MAX = 5_000;
 /** A connection over which nothing was said for so long is ended by the server, and what it held is free: its replica stands still or is out of reach. */
 const SILENT_MAX = '10s';
 /** First key of the advisory locks of duties. */
-const DUTY_LOCKS = 594_721_301;
+const SINGLETON_TASK_LOCKS = 594_721_301;
 
 interface CheckRow {
   pid: number;
@@ -62,7 +61,7 @@ export class NoticeChannel extends BaseService {
   readonly #connect: () => Sql;
   #sql: Sql | undefined;
   readonly #loop: Loop;
-  readonly #duties: NonNullable<NoticeChannelOptions['duties']>;
+  readonly #singletonTasks: NonNullable<NoticeChannelOptions['singletonTasks']>;
   readonly #onCheck: (answers: boolean) => void;
   readonly #onSilence: () => void;
   readonly #lostAnswers: NoticeChannelOptions['lostAnswers'];
@@ -75,13 +74,13 @@ export class NoticeChannel extends BaseService {
 
   constructor(options: NoticeChannelOptions) {
     super();
-    const { url, onNotice, duties, onCheck, onSilence, lostAnswers, clock, random, logger } = options;
+    const { url, onNotice, singletonTasks, onCheck, onSilence, lostAnswers, clock, random, logger } = options;
     this.#onCheck = onCheck ?? (() => undefined);
     this.#onSilence = onSilence ?? (() => undefined);
     this.#lostAnswers = lostAnswers;
     this.#clock = clock;
     this.#logger = logger;
-    this.#duties = duties ?? { wanted: [], set: () => undefined };
+    this.#singletonTasks = singletonTasks ?? { wanted: [], set: () => undefined };
     // Hints need not be on disk before they are sent.
     const hear = (channel: string, payload: string): void => { if (channel === CHANNEL) onNotice(payload); };
     this.#connect = () => connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off', idle_session_timeout: SILENT_MAX }, hear);
@@ -154,14 +153,14 @@ export class NoticeChannel extends BaseService {
 
   /** One statement for everything; locks that a lost connection held are gone with it. */
   async #look(sql: Sql): Promise<CheckRow> {
-    const { wanted } = this.#duties;
+    const { wanted } = this.#singletonTasks;
     if (wanted.length === 0 && this.#held.length > 0) await sql`SELECT pg_advisory_unlock_all()`;
     const [row] = await sql<CheckRow[]>`
       SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_listening_channels() AS c (name) WHERE c.name = ${CHANNEL}) AS listening,
         (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = ${LISTENER_NAME}) AS listeners,
         ARRAY(SELECT d.name FROM unnest(${textArray(wanted)}::text[]) AS d (name)
           WHERE CASE WHEN pg_backend_pid() = ${this.#pid}::int AND d.name = ANY(${textArray(this.#held)}::text[]) THEN true
-            ELSE pg_try_advisory_lock(${DUTY_LOCKS}::int, hashtext(d.name)) END) AS held`;
+            ELSE pg_try_advisory_lock(${SINGLETON_TASK_LOCKS}::int, hashtext(d.name)) END) AS held`;
     this.#keep(row!.pid, row!.held);
     return row!;
   }
@@ -169,6 +168,6 @@ export class NoticeChannel extends BaseService {
   #keep(pid: number, held: readonly string[]): void {
     this.#pid = pid;
     this.#held = held;
-    this.#duties.set(held);
+    this.#singletonTasks.set(held);
   }
 }

@@ -1,8 +1,8 @@
 /** Ends attempts: many outcomes in one statement, with output, webhook and counters, each guarded by its attempt number. */
-import type { Settlement } from '../domain/attempt-outcome.ts';
+import type { OutcomeRule } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
 import type { Database, Fragment, Sql } from './database.ts';
-import { consequences } from './consequences.ts';
+import { sideEffects } from './outcome-side-effects.ts';
 import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
 import type { PackedBytes } from './pack.ts';
 import { remembered } from './lost-attempt-rows.ts';
@@ -16,7 +16,7 @@ export interface OutcomeEntry {
   attempt: number;
   /** The machine that the attempt was given to. */
   machineId: string;
-  settlement: Settlement;
+  rule: OutcomeRule;
   output: Buffer | undefined;
   /** Undefined for a completed job. */
   error: string | undefined;
@@ -29,9 +29,9 @@ export interface OutcomeEntry {
 }
 
 /** What an outcome did. */
-export interface Settled {
+export interface RecordedOutcome {
   /** Index of the entry. */
-  place: number;
+  index: number;
   /** As stored, without output. */
   job: Job;
   /** Place in the queue, for a job that went back to it. */
@@ -41,8 +41,8 @@ export interface Settled {
   lowPriority: boolean;
 }
 
-interface SettledRow extends JobRow {
-  place: number;
+interface RecordedRow extends JobRow {
+  index: number;
   position: number;
   has_webhook: boolean;
   low_priority: boolean;
@@ -59,13 +59,13 @@ export class OutcomeStore {
    * Records outcomes; those that changed something are returned. An outcome of an attempt that is not current or not that machine's, or of a job
    * that is not IN_PROGRESS or has expired, changes nothing. Entries must be in order of (endpointId, jobId), so that two statements never lock each other out.
    */
-  async record(entries: readonly OutcomeEntry[]): Promise<Settled[]> {
+  async record(entries: readonly OutcomeEntry[]): Promise<RecordedOutcome[]> {
     const output = packBytes(entries.map((entry) => entry.output));
     const isOne = entries.length === 1;
     // Another statement, so that history costs nothing where nothing is lost.
     const history = entries.some((entry) => entry.remembered !== undefined) ? remembered(this.#hot) : this.#hot``;
-    const queues = entries.some((entry) => entry.settlement.requeueBelow > 0);
-    const rows = await this.#hot<SettledRow[]>`
+    const queues = entries.some((entry) => entry.rule.requeueBelow > 0);
+    const rows = await this.#hot<RecordedRow[]>`
       WITH moved AS (
         UPDATE job j SET
           state = CASE WHEN j.retries < g.requeue_below THEN 'IN_QUEUE' ELSE g.final END,
@@ -78,16 +78,16 @@ export class OutcomeStore {
           expires_at = CASE WHEN j.retries < g.requeue_below THEN j.expires_at
             ELSE least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms') END
         FROM ${isOne ? one(this.#hot, entries[0]!) : many(this.#hot, entries, output)}
-          AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
+          AS g(index, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
           execution_ms)
         WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error, g.machine_id, g.remembered,
+        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.index, g.counted, g.error, g.machine_id, g.remembered,
           substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
-      ) ${consequences(this.#hot, { queues, isOne })}${history}
-      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
+      ) ${sideEffects(this.#hot, { queues, isOne })}${history}
+      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, index, has_webhook,
         low_priority, error FROM moved`;
-    return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, lowPriority: row.low_priority, job: jobFromRow(row) }));
+    return rows.map((row) => ({ index: row.index, position: row.position, hasWebhook: row.has_webhook, lowPriority: row.low_priority, job: jobFromRow(row) }));
   }
 }
 
@@ -96,8 +96,8 @@ function many(sql: Sql, entries: readonly OutcomeEntry[], output: PackedBytes): 
   return sql`unnest(
     ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
     ${textArray(entries.map((entry) => entry.jobId))}::text[], ${numberArray(entries.map((entry) => entry.attempt))}::int[],
-    ${numberArray(entries.map((entry) => entry.settlement.requeueBelow))}::int[], ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
-    ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
+    ${numberArray(entries.map((entry) => entry.rule.requeueBelow))}::int[], ${flagArray(entries.map((entry) => entry.rule.counted))}::boolean[],
+    ${textArray(entries.map((entry) => entry.rule.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
     ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
     ${textArray(entries.map((entry) => entry.machineId))}::text[], ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[],
     ${numberArray(entries.map((entry) => entry.executionMs ?? -1))}::bigint[]
@@ -105,8 +105,8 @@ function many(sql: Sql, entries: readonly OutcomeEntry[], output: PackedBytes): 
 }
 
 /** The same of a single one: the planner puts its values in their places, so that no row set is made, read and joined. */
-function one(sql: Sql, { endpointId, jobId, attempt, settlement, output, error, machineId, executionMs, ...entry }: OutcomeEntry): Fragment {
-  return sql`(VALUES (0, ${endpointId}::text, ${jobId}::text, ${attempt}::int, ${settlement.requeueBelow}::int, ${settlement.counted}::boolean,
-    ${settlement.final}::text, 1, ${output?.length ?? null}::int, ${error === undefined ? null : storableText(error)}::text, ${machineId}::text,
+function one(sql: Sql, { endpointId, jobId, attempt, rule, output, error, machineId, executionMs, ...entry }: OutcomeEntry): Fragment {
+  return sql`(VALUES (0, ${endpointId}::text, ${jobId}::text, ${attempt}::int, ${rule.requeueBelow}::int, ${rule.counted}::boolean,
+    ${rule.final}::text, 1, ${output?.length ?? null}::int, ${error === undefined ? null : storableText(error)}::text, ${machineId}::text,
     ${entry.remembered ?? ''}::text, ${executionMs ?? -1}::bigint))`;
 }

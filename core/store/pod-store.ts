@@ -20,7 +20,7 @@ import { podFromRow } from './pod-rows.ts';
 import { evictStandbys } from './standby-rows.ts';
 import { readQuotaState } from './quota-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
-import { isGpuTaken, uncrossed } from './transient.ts';
+import { isGpuTaken, retryOnDeadlock } from './transient.ts';
 import { holdVolumes } from './volume-rows.ts';
 
 /** What to do with a pod. */
@@ -118,7 +118,7 @@ export class PodStore {
 
   /** One transaction, again when somebody was given one of its GPUs first: only what was not placed under the placement lock can be. */
   #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    return uncrossed(() => this.#database.db.transaction(work), isGpuTaken);
+    return retryOnDeadlock(() => this.#database.db.transaction(work), isGpuTaken);
   }
 
   async #locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {

@@ -10,7 +10,7 @@ import type { Database, Transaction } from './database.ts';
 import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { dropRegistryAuth } from './template-rows.ts';
-import { uncrossed } from './transient.ts';
+import { retryOnDeadlock } from './transient.ts';
 
 /** Who uses credentials: ids, at most ten of each. */
 export interface RegistryAuthUsers {
@@ -80,7 +80,7 @@ export class RegistryAuthStore {
    * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods do. Undefined: there are none in this account.
    */
   async remove(id: string, actor: Actor, clearTemplates: boolean): Promise<RegistryAuthRemoval | undefined> {
-    return uncrossed(() => this.#database.db.transaction(async (tx) => {
+    return retryOnDeadlock(() => this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
       const [current] = await tx.select({ id: registryAuth.id }).from(registryAuth).where(own(id, accountId)).for('update');
       if (!current) return undefined;

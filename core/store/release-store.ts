@@ -4,7 +4,7 @@ import type { Actor } from '../domain/permission.ts';
 import type { Rollout } from '../domain/rollout-settings.ts';
 import { recordChange } from './audit-rows.ts';
 import { recordReleases } from './release-rows.ts';
-import { uncrossed } from './transient.ts';
+import { retryOnDeadlock } from './transient.ts';
 import { endpointRelease } from '../../drizzle/schema/endpoint-release.ts';
 import type { Database } from './database.ts';
 
@@ -48,7 +48,7 @@ export class ReleaseStore {
   async rollBack(
     id: string, actor: Actor, choose: (version: number, rollout: Rollout | undefined, kept: readonly number[]) => number,
   ): Promise<boolean> {
-    return uncrossed(() => this.#database.db.transaction(async (tx) => {
+    return retryOnDeadlock(() => this.#database.db.transaction(async (tx) => {
       const [found] = await tx.execute<{ version: number }>(sql`
         SELECT version FROM endpoint WHERE id = ${id} AND account_id = ${actor.accountId} FOR UPDATE`);
       if (!found) return false;

@@ -6,7 +6,7 @@
 import { byJob } from '../domain/job.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
-import { LookStart } from './look-start.ts';
+import { ScanStart } from './scan-start.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, isRunning } from './rows.ts';
 
@@ -23,26 +23,26 @@ export interface CurrentAttempt extends MachineAttempt {
 }
 
 /** A look at one id; all its rows say the same of when it was made. */
-interface LookRow {
+interface ScanRow {
   id: string;
   since_ms: number | null;
   now_ms: number;
   took_ms: number;
 }
 
-type HeldRow = LookRow & { worker_id: string | null; held: number; normal: number };
-type AttemptRow = LookRow & { endpoint_id: string | null; job_id: string; attempt: number; worker_id: string };
+type HeldRow = ScanRow & { worker_id: string | null; held: number; normal: number };
+type AttemptRow = ScanRow & { endpoint_id: string | null; job_id: string; attempt: number; worker_id: string };
 
 export class RunningJobs {
   readonly #hot: Sql;
-  readonly #byEndpoint: LookStart;
-  readonly #byMachine: LookStart;
+  readonly #byEndpoint: ScanStart;
+  readonly #byMachine: ScanStart;
 
-  /** `marginMs`: see LookStart. */
+  /** `marginMs`: see ScanStart. */
   constructor({ hot }: Pick<Database, 'hot'>, marginMs?: number) {
     this.#hot = hot;
-    this.#byEndpoint = new LookStart(marginMs);
-    this.#byMachine = new LookStart(marginMs);
+    this.#byEndpoint = new ScanStart(marginMs);
+    this.#byMachine = new ScanStart(marginMs);
   }
 
   /** What the workers of these endpoints hold; those that hold nothing are left out. */
@@ -73,15 +73,15 @@ export class RunningJobs {
   async current<Key extends MachineAttempt>(given: readonly Key[]): Promise<Key[]> {
     if (given.length === 0) return [];
     const attempts = given.toSorted(byJob);
-    const rows = await this.#hot<{ place: number }[]>`
-      SELECT g.place FROM unnest(
+    const rows = await this.#hot<{ index: number }[]>`
+      SELECT g.index FROM unnest(
         ${numberArray(attempts.map((_, index) => index))}::int[], ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[],
         ${textArray(attempts.map(({ jobId }) => jobId))}::text[], ${numberArray(attempts.map(({ attempt }) => attempt))}::int[],
         ${textArray(attempts.map(({ machineId }) => machineId))}::text[]
-      ) AS g(place, endpoint_id, id, attempt, machine_id)
+      ) AS g(index, endpoint_id, id, attempt, machine_id)
       JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
       WHERE ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
-    return rows.map(({ place }) => attempts[place]!);
+    return rows.map(({ index }) => attempts[index]!);
   }
 
   /** The attempts of these machines. One whose claim was very long in committing may be missing for a while: what matters is asked by name (`current`). */
@@ -107,7 +107,7 @@ function lookedAt(sql: Sql, since: ReturnType<Sql>) {
 }
 
 /** The rows of each id, of which the next look's start is learnt. */
-function learnt<Row extends LookRow>(start: LookStart, rows: readonly Row[]): Map<string, Row[]> {
+function learnt<Row extends ScanRow>(start: ScanStart, rows: readonly Row[]): Map<string, Row[]> {
   const found = Map.groupBy(rows, ({ id }) => id);
   for (const [id, own] of found) {
     const [first] = own as [Row];

@@ -30,7 +30,7 @@ import { NoticeChannel } from './notice-channel.ts';
 import type { NoticeChannelOptions } from './notice-channel.ts';
 import { OutcomeStore } from './outcome-store.ts';
 import { requireOwnSessions } from './own-session.ts';
-import { PlainRowStore } from './plain-row-store.ts';
+import { EncryptionBackfillStore } from './encryption-backfill-store.ts';
 import { PodReportStore } from './pod-report-store.ts';
 import { PodStore } from './pod-store.ts';
 import { PodViewStore } from './pod-view-store.ts';
@@ -82,7 +82,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
     metrics: new MetricStore(database, running), running, machineViews: new MachineViewStore(database),
     deletions: new DeletionStore(database), webhooks: new WebhookStore(database), webhookResults: new WebhookResultStore(database),
-    edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer), releases: new ReleaseStore(database),
+    edge: new EdgeStore(database), encryptionBackfill: new EncryptionBackfillStore(database, sealer), releases: new ReleaseStore(database),
   };
 }
 

@@ -6,7 +6,7 @@ import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
 import type { PackedBytes } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
-import { talliedQueue } from './tally.ts';
+import { queueCountersAdded } from './endpoint-counters.ts';
 
 /** A job to insert. */
 export interface NewJob {
@@ -30,7 +30,7 @@ interface WorkerSlot {
 }
 
 /** A job to insert, with the worker that takes it at once when there is one. */
-export interface PlacedJob<Slot extends WorkerSlot = WorkerSlot> {
+export interface JobWithSlot<Slot extends WorkerSlot = WorkerSlot> {
   job: NewJob;
   slot: Slot | undefined;
 }
@@ -73,7 +73,7 @@ export class SubmissionStore {
    * Inserts jobs, in order, and returns those that are new; one whose id exists already is left as it is. A job with a slot is inserted as
    * attempt 1, IN_PROGRESS, under `claimId`. Saying it again is harmless.
    */
-  insert(placements: readonly PlacedJob[], claimId: string): Promise<StoredJob[]> {
+  insert(placements: readonly JobWithSlot[], claimId: string): Promise<StoredJob[]> {
     return insertJobs(this.#hot, placements, claimId);
   }
 
@@ -112,9 +112,9 @@ export class SubmissionStore {
   }
 }
 
-const queued = samePart((sql) => sql`, ${talliedQueue(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}`);
+const queued = samePart((sql) => sql`, ${queueCountersAdded(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}`);
 
-async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: string): Promise<StoredJob[]> {
+async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], claimId: string): Promise<StoredJob[]> {
   const jobs = placements.map((placement) => placement.job);
   const input = packBytes(jobs.map((job) => job.input));
   const sealed = packBytes(jobs.map((job) => job.s3ConfigSealed));
@@ -154,7 +154,7 @@ function storedFromRow(row: StoredRow): StoredJob {
 }
 
 /** Jobs as a row set. */
-function many(sql: Sql, placements: readonly PlacedJob[], { input, sealed, webhook }: Record<'input' | 'sealed' | 'webhook', PackedBytes>): Fragment {
+function many(sql: Sql, placements: readonly JobWithSlot[], { input, sealed, webhook }: Record<'input' | 'sealed' | 'webhook', PackedBytes>): Fragment {
   const jobs = placements.map((placement) => placement.job);
   return sql`unnest(
     ${textArray(jobs.map((job) => job.endpointId))}::text[], ${textArray(jobs.map((job) => job.id))}::text[],
@@ -168,7 +168,7 @@ function many(sql: Sql, placements: readonly PlacedJob[], { input, sealed, webho
 }
 
 /** The same of a single one: the planner puts its values in their places, so that no row set is made and read. */
-function one(sql: Sql, { job, slot }: PlacedJob): Fragment {
+function one(sql: Sql, { job, slot }: JobWithSlot): Fragment {
   return sql`(VALUES (${job.endpointId}::text, ${job.id}::text, ${job.lowPriority}::boolean, ${job.executionTimeoutMs}::bigint, ${job.retentionMs}::bigint,
     ${job.ttlMs}::bigint, 1, ${job.input.length}::int, 1, ${job.webhookSealed?.length ?? null}::int, 1, ${job.s3ConfigSealed?.length ?? null}::int,
     ${slot?.workerId ?? null}::text, ${slot?.machineId ?? null}::text, ${job.traceparent ?? null}::text))`;

@@ -18,7 +18,7 @@ import type { Page, PageRequest } from './page.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
 import { recordReleases } from './release-rows.ts';
 import { TEMPLATE_BYTES, usableBy } from './template-rows.ts';
-import { isDuplicate, uncrossed } from './transient.ts';
+import { isDuplicate, retryOnDeadlock } from './transient.ts';
 
 /** What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use it too. */
 export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[]; usedElsewhere: boolean };
@@ -112,7 +112,7 @@ export class TemplateStore {
     change: (current: Template) => { settings: TemplateSettings; replacesWorkers: boolean },
   ): Promise<{ template: Template; endpointIds: string[] } | 'taken' | undefined> {
     const { accountId } = actor;
-    return uncrossed(() => this.#database.db.transaction(async (tx) => {
+    return retryOnDeadlock(() => this.#database.db.transaction(async (tx) => {
       const [current] = await tx.select().from(template).where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
       if (!current) return undefined;
       const { settings, replacesWorkers } = change(this.#fromRow(current));

@@ -73,18 +73,18 @@ export function isGpuTaken(error: unknown): boolean {
 }
 
 /** Tries of what other transactions stood across. */
-const CROSSED_TRIES_MAX = 3;
+const DEADLOCK_TRIES_MAX = 3;
 
 /**
  * Runs a transaction, and again when others stood across it: then nothing of it was done, and it sees what they did. By default those with which it waited in
  * a circle, so that PostgreSQL broke it off: changes of an endpoint lock its workers, one after the other, as reports of their machines do.
  */
-export async function uncrossed<Result>(transaction: () => Promise<Result>, isCrossed = isDeadlock): Promise<Result> {
+export async function retryOnDeadlock<Result>(transaction: () => Promise<Result>, isConflict = isDeadlock): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await transaction();
     } catch (error) {
-      if (tries === CROSSED_TRIES_MAX || !isCrossed(error)) throw error;
+      if (tries === DEADLOCK_TRIES_MAX || !isConflict(error)) throw error;
     }
   }
 }

@@ -3,8 +3,8 @@ import { sameCard } from '../domain/gpu-pools.ts';
 import { USAGE_RECORDS_MAX, checkUsageCost } from '../domain/usage.ts';
 import type { UsageBucket, UsageGrouping, UsageQuery, UsageRecord, UsageTotals } from '../domain/usage.ts';
 import type { Database } from './database.ts';
-import { keptBy } from './list-filter.ts';
-import { noPlace, orderOf } from './page.ts';
+import { matching } from './list-filter.ts';
+import { noCursor, orderOf } from './page.ts';
 import type { PageKey, PageRequest } from './page.ts';
 
 const GROUP_COLUMNS: Record<UsageGrouping, string> = {
@@ -57,7 +57,7 @@ export class UsageStore {
     const asked = { ...query, accountId };
     const most = page?.size ?? USAGE_RECORDS_MAX;
     const { value, after, turn } = this.#order(page);
-    keptBy({}, page?.view?.filters ?? {});
+    matching({}, page?.view?.filters ?? {});
     await this.#checkCost(asked);
     const rows = await sql<Row[]>`
       WITH ${this.#spans(asked)}, ${this.#named(asked, page?.view?.search ?? '')}, ${this.#told(asked.top)}, totals AS (
@@ -98,7 +98,7 @@ export class UsageStore {
     if (!page?.after) return { value, turn, after: sql`true` };
     const [, startMs, others, group] = /^(-?\d{1,15}) ([01]) (.*)$/s.exec(page.after.id) ?? [];
     const { value: text = '' } = page.after;
-    if (startMs === undefined || order.as === 'bigint' && !/^-?\d{1,18}$/.test(text)) throw noPlace();
+    if (startMs === undefined || order.as === 'bigint' && !/^-?\d{1,18}$/.test(text)) throw noCursor();
     const last = order.as === 'bigint' ? sql`${text}::text::bigint` : sql`${text}::text`;
     const place = sql`(${last}, ${startMs}::text::float8, ${others === '1'}::bool, ${group!}::text)`;
     return { value, turn, after: sql`(${value}, "startMs", others, "group") ${isDescending ? sql`<` : sql`>`} ${place}` };

@@ -1,7 +1,7 @@
 /** What became of the webhook calls of a job, and asking for one anew. */
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import type { JobKey } from '../domain/job.ts';
-import { announcement } from './consequences.ts';
+import { announcement } from './outcome-side-effects.ts';
 import type { Database, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { isLive, jobColumns } from './rows.ts';

@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import postgres from 'postgres';
-import { settle } from '../../core/domain/attempt-outcome.ts';
+import { outcomeRule } from '../../core/domain/attempt-outcome.ts';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
@@ -53,7 +53,7 @@ interface Tables {
 /** What is measured; each answers how many rows it was about. */
 type Scenario = [name: string, times: number, work: (tables: Tables) => Promise<number>];
 
-const settlement = settle('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
+const rule = outcomeRule('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
 const input = Buffer.from(INPUT);
 const output = Buffer.from('{"ok":true}');
 const slots = Array.from({ length: BATCH }, () => ({ workerId: 'workeraaaaaaaa', machineId: 'machine' }));
@@ -82,7 +82,7 @@ function claimsAndOutcomes(): [claim: Scenario[2], outcomes: Scenario[2]] {
     },
     async (tables) => {
       const batch = held.get(tables)!.splice(0, BATCH).sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
-      const entries = batch.map((key) => ({ ...key, endpointId: ENDPOINT, machineId: 'machine', settlement, output, error: undefined }));
+      const entries = batch.map((key) => ({ ...key, endpointId: ENDPOINT, machineId: 'machine', rule, output, error: undefined }));
       return (await tables.stores.outcomes.record(entries)).length;
     },
   ];

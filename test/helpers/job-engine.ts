@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { buildJobEngine } from '../../core/build-job-engine.ts';
 import { CannotRun } from '../../core/endpoints/cannot-run.ts';
 import { CoreEvents } from '../../core/events/core-events.ts';
-import { DutyBoard } from '../../core/events/duty-board.ts';
+import { SingletonTaskRegistry } from '../../core/events/singleton-task-registry.ts';
 import type { AttemptOutcome, JobEngine, Submission } from '../../core/jobs/job-engine.ts';
 import type { MachineAttempt } from '../../core/domain/job.ts';
 import type { ClaimedJob, Slot, SlotSource } from '../../core/jobs/slots.ts';
@@ -38,14 +38,14 @@ export class TestSlots implements SlotSource {
 
   /** Adds free slots on a worker. */
   add(endpointId: string, count: number, workerId?: string, machineId?: string): void {
-    this.give(slotsOn(endpointId, count, workerId, machineId));
+    this.unreserve(slotsOn(endpointId, count, workerId, machineId));
   }
 
-  take(endpointId: string, count: number): Slot[] {
+  reserve(endpointId: string, count: number): Slot[] {
     return this.free.get(endpointId)?.splice(0, count) ?? [];
   }
 
-  give(slots: readonly Slot[]): void {
+  unreserve(slots: readonly Slot[]): void {
     for (const slot of slots) this.free.set(slot.endpointId, [...this.free.get(slot.endpointId) ?? [], slot]);
   }
 
@@ -112,7 +112,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   const slots = new TestSlots();
   const engine = buildJobEngine({
     stores, cannotRun: new CannotRun(stores, systemClock),
-    openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, duties: new DutyBoard(), slots, sealer,
+    openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, singletonTasks: new SingletonTaskRegistry(), slots, sealer,
     clock: systemClock, random: systemRandom, logger,
     config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
   });

@@ -1,7 +1,7 @@
 // test: 10 s
 /** kill -9 of the core that does the background tasks for all: another one does them. */
 import t from 'tap';
-import { DUTIES } from '../../core/events/duty-board.ts';
+import { SINGLETON_TASKS } from '../../core/events/singleton-task-registry.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { startProcesses } from '../helpers/processes.ts';
@@ -17,7 +17,7 @@ t.test('its duties are taken, all of them, by one of the others, and done', asyn
     const rows = await holders();
     return rows.length > 0 && rows;
   });
-  t.same([before!.duties, others], [DUTIES.length, []], 'the first has all');
+  t.same([before!.duties, others], [SINGLETON_TASKS.length, []], 'the first has all');
   const asleep = { command: jsHandler('all.js'), fields: { workersMin: 0 }, ready: 0 };
   const [woken, full] = await Promise.all([createEndpoint(asleep), createEndpoint({ ...asleep, workersMax: 0 })]);
   const { json: job } = await request('POST', `/v2/${full}/run`, { input: {} });
@@ -32,7 +32,7 @@ t.test('its duties are taken, all of them, by one of the others, and done', asyn
   });
   const tookMs = systemClock.monotonicMs() - killedAtMs;
   t.comment(`taken after ${Math.round(tookMs)} ms`);
-  t.equal(after.reduce((sum, { duties }) => sum + duties, 0), DUTIES.length);
+  t.equal(after.reduce((sum, { duties }) => sum + duties, 0), SINGLETON_TASKS.length);
   t.equal((await request('GET', '/v1/endpoints')).status, 200, 'and nobody noticed');
   await waitFor('a worker that nobody else would start', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${woken}`).length === 1);
   await waitFor('a job that nobody else would delete to be gone', async () => (await sql`SELECT FROM job WHERE id = ${job.id}`).length === 0);

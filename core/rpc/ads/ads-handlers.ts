@@ -3,8 +3,8 @@ import { status } from '@grpc/grpc-js';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { AggregatedDiscoveryServiceServer } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import type { LoadReportingServiceServer } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
-import type { DemandBook } from '../../edge/demand-book.ts';
-import type { RotationList } from '../../edge/rotation-list.ts';
+import type { DemandWriter } from '../../edge/demand-writer.ts';
+import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { Random } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { BaseService } from '../../runtime/service.ts';
@@ -15,8 +15,8 @@ import { LoadStream } from './load-stream.ts';
 
 /** What it needs. */
 export interface ControlPlaneParts {
-  list: RotationList;
-  book: DemandBook;
+  directory: BackendDirectory;
+  demands: DemandWriter;
   /** Empty: no edge is served. */
   edgeKey: string;
   random: Random;
@@ -50,17 +50,17 @@ class OpenStreams extends BaseService {
 }
 
 /** Handlers of both services. */
-export function createControlPlane({ list, book, edgeKey, random, logger }: ControlPlaneParts): ControlPlane {
+export function createControlPlane({ directory, demands, edgeKey, random, logger }: ControlPlaneParts): ControlPlane {
   const open = new OpenStreams();
   const refusals = new Map<string, number>();
   const onRefused = (typeUrl: string): void => { refusals.set(typeUrl, (refusals.get(typeUrl) ?? 0) + 1); };
   return {
     service: open, refusals,
     discovery: { deltaAggregatedResources: (call) => {
-      if (admit(call, edgeKey)) open.add((onEnd) => new AdsStream(call, { list, edgeKey, logger, onRefused }, onEnd));
+      if (admit(call, edgeKey)) open.add((onEnd) => new AdsStream(call, { directory, edgeKey, logger, onRefused }, onEnd));
     } },
     loadReports: { streamLoadStats: (call) => {
-      if (admit(call, edgeKey)) open.add((onEnd) => new LoadStream(call, { list, book, streamId: random.uuid() }, onEnd));
+      if (admit(call, edgeKey)) open.add((onEnd) => new LoadStream(call, { directory, demands, streamId: random.uuid() }, onEnd));
     } },
   };
 }

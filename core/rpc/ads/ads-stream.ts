@@ -4,7 +4,7 @@
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
-import type { RotationList } from '../../edge/rotation-list.ts';
+import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
 import { ASSIGNMENT_TYPE, changesOf, CLUSTER_TYPE, snapshotOf } from './snapshot.ts';
@@ -15,7 +15,7 @@ type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>
 
 /** What it needs. */
 export interface AdsParts {
-  list: RotationList;
+  directory: BackendDirectory;
   edgeKey: string;
   logger: Logger;
   /** An Envoy refused what it was sent. */
@@ -65,7 +65,7 @@ export class AdsStream {
     this.#parts = parts;
     this.#onEnd = onEnd;
     this.#settings = { activators: [], edgeKey: parts.edgeKey };
-    this.#off = parts.list.listen((endpointIds) => this.#push({ changed: endpointIds }));
+    this.#off = parts.directory.listen((endpointIds) => this.#push({ changed: endpointIds }));
     call.on('data', (request: DeltaDiscoveryRequest) => this.#take(request));
     call.on('drain', () => {
       this.#blocked = false;
@@ -134,14 +134,14 @@ export class AdsStream {
 
   /** `changed`: endpoints that did, when that is known; `asked`: names that are owed an answer even when there is no such thing. */
   #push({ changed, asked = [] }: { changed?: readonly string[]; asked?: readonly string[] } = {}): void {
-    const { list } = this.#parts;
-    if (this.#blocked || !list.loaded) {
+    const { directory } = this.#parts;
+    if (this.#blocked || !directory.loaded) {
       this.#isWhole = false;
       return;
     }
     // One of thousands must reach Envoy in milliseconds.
     const some = this.#isWhole ? changed : undefined;
-    const endpoints = some ? some.flatMap((id) => list.endpoints.get(id) ?? []) : list.endpoints.values();
+    const endpoints = some ? some.flatMap((id) => directory.endpoints.get(id) ?? []) : directory.endpoints.values();
     const snapshot = snapshotOf(endpoints, this.#settings);
     this.#isWhole = true;
     for (const typeUrl of TYPES) {

@@ -2,8 +2,8 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ClusterStats } from '../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
 import type { LoadStatsRequest, LoadStatsResponse } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
-import type { DemandBook } from '../../edge/demand-book.ts';
-import type { RotationList } from '../../edge/rotation-list.ts';
+import type { DemandWriter } from '../../edge/demand-writer.ts';
+import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { Demand } from '../../store/edge-store.ts';
 import { LINK_TIMERS } from '../../../proto/wire/link-timers.ts';
 import { endpointOfCluster } from '../../../proto/wire/edge-authorizer.ts';
@@ -13,8 +13,8 @@ type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
 
 /** What it needs. */
 export interface LoadParts {
-  list: RotationList;
-  book: DemandBook;
+  directory: BackendDirectory;
+  demands: DemandWriter;
   /** Tells this stream from others, of Envoys that do not say who they are. */
   streamId: string;
 }
@@ -39,7 +39,7 @@ export class LoadStream {
     this.#call = call;
     this.#parts = parts;
     this.#reporter = `edge ${parts.streamId}`;
-    const off = parts.list.listen(() => undefined);
+    const off = parts.directory.listen(() => undefined);
     // What it said counts on until it is back or its time is over: that the stream has ended does not say that requests have.
     this.#end = () => {
       off();
@@ -65,18 +65,18 @@ export class LoadStream {
       return;
     }
     // Addresses cannot be told apart yet; the next report comes soon.
-    if (!this.#parts.list.loaded) return;
+    if (!this.#parts.directory.loaded) return;
     const demands = this.#demandsOf(clusterStats);
     const busy = new Set(demands.map(({ endpointId }) => endpointId));
-    if (this.#isFirst) this.#parts.book.replace(this.#reporter, demands);
-    else for (const demand of [...demands, ...[...this.#busy].filter((id) => !busy.has(id)).map((id) => this.#demand(id))]) this.#parts.book.add(demand);
+    if (this.#isFirst) this.#parts.demands.replace(this.#reporter, demands);
+    else for (const demand of [...demands, ...[...this.#busy].filter((id) => !busy.has(id)).map((id) => this.#demand(id))]) this.#parts.demands.add(demand);
     this.#isFirst = false;
     this.#busy = busy;
   }
 
   /** Of endpoints with requests. */
   #demandsOf(clusterStats: readonly ClusterStats[]): Demand[] {
-    const { endpoints } = this.#parts.list;
+    const { endpoints } = this.#parts.directory;
     return clusterStats.flatMap((stats) => {
       const endpointId = endpointOfCluster(stats.clusterName);
       const endpoint = endpointId === undefined ? undefined : endpoints.get(endpointId);

@@ -17,7 +17,7 @@ import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
 import {
   LB_ANSWER_HEADER_BYTES_MAX, LB_ANSWER_HEADERS_MAX, LB_DIRECT_CONCURRENCY_MIN, LB_KEPT_MS, LB_REQUESTS_AT_ONCE, LB_REQUESTS_AT_ONCE_PER_WORKER,
 } from '../../../proto/wire/limits.ts';
-import type { RotationEndpoint, RotationWorker } from '../../store/edge-store.ts';
+import type { EndpointBackends, RotationWorker } from '../../store/edge-store.ts';
 
 /** Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own configuration. */
 export const CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
@@ -60,11 +60,11 @@ export interface SnapshotSettings {
 }
 
 /** Everything. */
-export function snapshotOf(endpoints: Iterable<RotationEndpoint>, settings: SnapshotSettings): Snapshot {
+export function snapshotOf(endpoints: Iterable<EndpointBackends>, settings: SnapshotSettings): Snapshot {
   const sorted = [...endpoints].sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
-  const byName = (pack: (endpoint: RotationEndpoint) => PackedResource): ReadonlyMap<string, PackedResource> =>
+  const byName = (pack: (endpoint: EndpointBackends) => PackedResource): ReadonlyMap<string, PackedResource> =>
     new Map(sorted.map(pack).map((resource) => [resource.name, resource]));
-  const assignments = remembered(assignmentsBySettings, settings, () => new WeakMap<RotationEndpoint, PackedResource>());
+  const assignments = remembered(assignmentsBySettings, settings, () => new WeakMap<EndpointBackends, PackedResource>());
   return new Map([
     [CLUSTER_TYPE, byName((endpoint) => remembered(clusters, endpoint, () => clusterOf(endpoint)))],
     [ASSIGNMENT_TYPE, byName((endpoint) => remembered(assignments, endpoint, () => loadAssignmentOf(endpoint, settings)))],
@@ -72,8 +72,8 @@ export function snapshotOf(endpoints: Iterable<RotationEndpoint>, settings: Snap
 }
 
 /** A change of one endpoint of thousands must reach Envoy in milliseconds: the others are packed once. Endpoints and settings are replaced, never changed. */
-const clusters = new WeakMap<RotationEndpoint, PackedResource>();
-const assignmentsBySettings = new WeakMap<SnapshotSettings, WeakMap<RotationEndpoint, PackedResource>>();
+const clusters = new WeakMap<EndpointBackends, PackedResource>();
+const assignmentsBySettings = new WeakMap<SnapshotSettings, WeakMap<EndpointBackends, PackedResource>>();
 
 function remembered<Key extends object, Value>(map: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
   const known = map.get(key);
@@ -84,7 +84,7 @@ function remembered<Key extends object, Value>(map: WeakMap<Key, Value>, key: Ke
 }
 
 /** An endpoint's cluster. */
-export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEndpoint): PackedResource {
+export function clusterOf({ endpointId, workersMax, h2c, singleUse }: EndpointBackends): PackedResource {
   const name = clusterName(endpointId);
   // Beyond it Envoy answers 429 (docs/reference/api.md#rate-limits).
   const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
@@ -117,7 +117,7 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEn
 }
 
 /** Where the endpoint's requests go. What is sent to activators names the endpoint in a way that only who has `edgeKey` can make. */
-export function loadAssignmentOf(endpoint: RotationEndpoint, { activators, edgeKey }: SnapshotSettings): PackedResource {
+export function loadAssignmentOf(endpoint: EndpointBackends, { activators, edgeKey }: SnapshotSettings): PackedResource {
   const name = clusterName(endpoint.endpointId);
   // Activators speak HTTP/1.1, so of workers that do not, they get nothing, and nobody else bounds how much these get at once. Without a second choice
   // Envoy would refuse at once what comes a moment too early.

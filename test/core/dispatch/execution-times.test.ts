@@ -1,7 +1,7 @@
 /** What is remembered of execution times, and for how long a long one counts. */
 import t from 'tap';
 import { ExecutionTimes } from '../../../core/dispatch/execution-times.ts';
-import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../../core/domain/hand-ahead.ts';
+import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../../core/domain/prefetch.ts';
 
 /** Short ones that it takes until they count again. */
 function untilKnown(times: ExecutionTimes): number {

@@ -15,7 +15,7 @@ const attempt: HeldAttempt = { endpointId: 'e', jobId: 'j', attempt: 1, workerId
 
 /** A session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets core's patience with it pass. */
 function setup() {
-  const pool = new SlotPool({ onRoom: () => {}, onOrphans: () => {} });
+  const pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} });
   const arriving = new Set<string>();
   const lost: (readonly object[])[] = [];
   const clock = new ManualClock();
@@ -26,7 +26,7 @@ function setup() {
     attempts: { loseAttempts: async (_holder, kept) => lost.push(kept) },
   });
   const give = (): void => {
-    const claimed = pool.take('e', 1).map((slot) => ({ ...slot, jobId: 'j', attempt: 1 }) as ClaimedJob);
+    const claimed = pool.reserve('e', 1).map((slot) => ({ ...slot, jobId: 'j', attempt: 1 }) as ClaimedJob);
     pool.assign(claimed);
   };
   const end = async (): Promise<void> => {
@@ -52,7 +52,7 @@ t.test('a worker that ends while its result is arriving leaves the pool with it'
   await end();
   t.same([lost, workers.ids()], [[], []]);
   t.ok(pool.holds(attempt), 'nobody takes it for lost');
-  t.same(pool.take('e', 1), [], 'and it gets no more work');
+  t.same(pool.reserve('e', 1), [], 'and it gets no more work');
   t.ok(pool.release(attempt));
   t.equal(pool.hasWorker('e'), false, 'nothing keeps queued jobs from being seen');
 });

@@ -15,7 +15,7 @@ function setup() {
   const room: string[] = [];
   const sink = (): AssignmentSink => ({ assign: (jobs) => { sent.push(...jobs.map((claimed) => claimed.jobId)); } });
   const pool = new SlotPool({
-    onRoom: (endpointId) => { room.push(endpointId); },
+    onCapacity: (endpointId) => { room.push(endpointId); },
     onOrphans: (jobs) => { orphans.push(...jobs.map((claimed) => claimed.jobId)); },
   });
   return { pool, sent, orphans, room, sink };
@@ -27,10 +27,10 @@ t.test('spreads over workers and never exceeds capacity', async (t) => {
     pool.attach(slot(id), sink(), []);
     pool.update(id, { capacity: 2, open: true });
   }
-  t.same(pool.take('e', 3).map((taken) => taken.workerId).sort(), ['a', 'b', 'c']);
-  t.equal(pool.take('e', 10).length, 3, 'the other half');
-  t.same(pool.take('e', 1), [], 'nothing is left');
-  t.same(pool.take('other', 1), []);
+  t.same(pool.reserve('e', 3).map((taken) => taken.workerId).sort(), ['a', 'b', 'c']);
+  t.equal(pool.reserve('e', 10).length, 3, 'the other half');
+  t.same(pool.reserve('e', 1), [], 'nothing is left');
+  t.same(pool.reserve('other', 1), []);
 });
 
 t.test('with little to do the same workers have all of it, so that the others get idle', async (t) => {
@@ -41,7 +41,7 @@ t.test('with little to do the same workers have all of it, so that the others ge
     pool.update(id, { capacity: 1, open: true });
   }
   const begin = (number: number): string => {
-    const [taken] = pool.take('e', 1);
+    const [taken] = pool.reserve('e', 1);
     pool.assign([job(String(number), taken!.workerId)]);
     return taken!.workerId;
   };
@@ -71,9 +71,9 @@ t.test('a worker that can have several is given one more only when no other has 
     pool.attach(slot(id), session, []);
     pool.update(id, { capacity, open: true });
   }
-  const next = (): string => pool.take('e', 1).map(({ workerId }) => workerId).join();
+  const next = (): string => pool.reserve('e', 1).map(({ workerId }) => workerId).join();
   t.same([next(), next(), next(), next(), next(), next(), next()], ['a', 'b', 'c', 'a', 'b', 'a', '']);
-  pool.give([slot('b')]);
+  pool.unreserve([slot('b')]);
   t.same([next(), next()], ['b', '']);
 });
 
@@ -85,27 +85,27 @@ t.test('workers that come and go beside one that stays leave nothing behind', as
   for (let number = 0; number < 5_000; number += 1) {
     pool.attach(slot(`w${number}`), session, []);
     pool.update(`w${number}`, { capacity: 2, open: true });
-    t.ok(pool.hasRoomBeside('e', 'stays'));
+    t.ok(pool.hasOtherCapacity('e', 'stays'));
     pool.detach(`w${number}`, session);
   }
-  t.notOk(pool.hasRoomBeside('e', 'stays'));
-  t.same(pool.take('e', 9).map(({ workerId }) => workerId), ['stays']);
-  t.same([pool.hasRoom('e'), pool.endpointsWithRoom()], [false, []]);
+  t.notOk(pool.hasOtherCapacity('e', 'stays'));
+  t.same(pool.reserve('e', 9).map(({ workerId }) => workerId), ['stays']);
+  t.same([pool.hasCapacity('e'), pool.endpointsWithCapacity()], [false, []]);
 });
 
 t.test('a slot comes back by giving, or by the end of its attempt', async (t) => {
   const { pool, sent, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 1, open: true });
-  pool.give(pool.take('e', 1));
-  t.equal(pool.take('e', 1).length, 1);
+  pool.unreserve(pool.reserve('e', 1));
+  t.equal(pool.reserve('e', 1).length, 1);
   pool.assign([job('j1', 'a')]);
   t.same(sent, ['j1']);
-  t.same(pool.take('e', 1), [], 'held');
+  t.same(pool.reserve('e', 1), [], 'held');
   t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 2, machineId: 'm' }), false, 'another attempt frees nothing');
   t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' }), true);
   t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' }), false, 'once');
-  t.equal(pool.take('e', 2).length, 1);
+  t.equal(pool.reserve('e', 2).length, 1);
 });
 
 t.test('a closed worker offers nothing, and says when it has room again', async (t) => {
@@ -113,11 +113,11 @@ t.test('a closed worker offers nothing, and says when it has room again', async 
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 1, open: true });
   pool.update('a', { capacity: 1, open: false });
-  t.same(pool.take('e', 1), []);
+  t.same(pool.reserve('e', 1), []);
   room.length = 0;
   pool.update('a', { capacity: 1, open: true });
   t.same(room, ['e']);
-  t.equal(pool.take('e', 1).length, 1);
+  t.equal(pool.reserve('e', 1).length, 1);
 });
 
 t.test('a claim whose session has gone comes back as an orphan', async (t) => {
@@ -125,7 +125,7 @@ t.test('a claim whose session has gone comes back as an orphan', async (t) => {
   const session = sink();
   pool.attach(slot('a'), session, []);
   pool.update('a', { capacity: 1, open: true });
-  pool.take('e', 1);
+  pool.reserve('e', 1);
   pool.detach('a', session);
   pool.assign([job('j1', 'a')]);
   t.same(orphans, ['j1']);
@@ -138,12 +138,12 @@ t.test('a reconnect neither forgets slots that are out nor attempts that are hel
   const first = sink();
   pool.attach(slot('a'), first, []);
   pool.update('a', { capacity: 3, open: true });
-  pool.take('e', 1);
+  pool.reserve('e', 1);
   const second = sink();
   pool.attach(slot('a'), second, [{ endpointId: 'e', jobId: 'j0', attempt: 1, workerId: 'a', machineId: 'm' }]);
   pool.detach('a', first);
   pool.update('a', { capacity: 3, open: true });
-  t.equal(pool.take('e', 5).length, 1, 'one is held, one is out');
+  t.equal(pool.reserve('e', 5).length, 1, 'one is held, one is out');
   pool.assign([job('j1', 'a')]);
   t.same([sent, orphans], [['j1'], []], 'the claim of the first session goes to the second');
   t.same(pool.heldBy('a').map((held) => held.jobId), ['j0', 'j1']);
@@ -154,13 +154,13 @@ t.test('a lowered capacity takes nothing away and gives nothing new', async (t) 
   const { pool, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 2, open: true });
-  pool.take('e', 2);
+  pool.reserve('e', 2);
   pool.assign([job('j1', 'a'), job('j2', 'a')]);
   pool.update('a', { capacity: 1, open: true });
   pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' });
-  t.same(pool.take('e', 1), []);
+  t.same(pool.reserve('e', 1), []);
   pool.release({ endpointId: 'e', jobId: 'j2', attempt: 1, machineId: 'm' });
-  t.equal(pool.take('e', 2).length, 1);
+  t.equal(pool.reserve('e', 2).length, 1);
 });
 
 t.test('taking stays cheap with many workers', async (t) => {
@@ -171,20 +171,20 @@ t.test('taking stays cheap with many workers', async (t) => {
     pool.update(`w${i}`, { capacity: 1, open: true });
   }
   const seen = new Set<string>();
-  for (let i = 0; i < 5_000; i += 1) for (const taken of pool.take('e', 1)) seen.add(taken.workerId);
+  for (let i = 0; i < 5_000; i += 1) for (const taken of pool.reserve('e', 1)) seen.add(taken.workerId);
   t.equal(seen.size, 5_000, 'each once');
 });
 
 t.test('a stock that an agent keeps is filled up when half of it is gone, and is room for nobody', async (t) => {
   const { pool, room, sink } = setup();
   pool.attach(slot('a'), sink(), []);
-  pool.update('a', { capacity: 2, open: true, keepsAhead: true });
+  pool.update('a', { capacity: 2, open: true, agentPrefetches: true });
   const end = (id: string): boolean => pool.release({ endpointId: 'e', jobId: id, attempt: 1, machineId: 'm' });
-  const taken = pool.take('e', 5);
+  const taken = pool.reserve('e', 5);
   const asked: number[] = [];
-  const ahead = pool.takeAhead('e', taken, (slots) => { asked.push(slots); return 4; });
+  const ahead = pool.reservePrefetch('e', taken, (slots) => { asked.push(slots); return 4; });
   t.same([taken.length, ahead.length, asked], [2, 4, [2]]);
-  pool.assign([...['1', '2'].map((id) => job(id, 'a')), ...['3', '4', '5', '6'].map((id) => ({ ...job(id, 'a'), ahead: true }))]);
+  pool.assign([...['1', '2'].map((id) => job(id, 'a')), ...['3', '4', '5', '6'].map((id) => ({ ...job(id, 'a'), prefetched: true }))]);
   room.length = 0;
   end('1');
   end('2');
@@ -193,19 +193,19 @@ t.test('a stock that an agent keeps is filled up when half of it is gone, and is
   t.same(room, ['e']);
   end('4');
   t.same(room, ['e'], 'said once');
-  t.same(pool.take('e', 5), [], 'it has all that it can hold');
+  t.same(pool.reserve('e', 5), [], 'it has all that it can hold');
   t.same(pool.runningLow('e'), [{ jobId: '6', inputSize: 0 }], 'what it was given last, without its input, which nobody needs any more');
-  t.equal(pool.takeAhead('e', [], () => 4).length, 4, 'what is missing');
+  t.equal(pool.reservePrefetch('e', [], () => 4).length, 4, 'what is missing');
   t.same(pool.runningLow('e'), []);
 });
 
 t.test('a stock for which nothing was found is not asked for again with every end', async (t) => {
   const { pool, room, sink } = setup();
   pool.attach(slot('a'), sink(), []);
-  pool.update('a', { capacity: 1, open: true, keepsAhead: true });
-  const all = [...pool.take('e', 1), ...pool.takeAhead('e', pool.take('e', 0), () => 0)];
+  pool.update('a', { capacity: 1, open: true, agentPrefetches: true });
+  const all = [...pool.reserve('e', 1), ...pool.reservePrefetch('e', pool.reserve('e', 0), () => 0)];
   t.equal(all.length, 1);
-  pool.give(pool.takeAhead('e', all, () => 8));
+  pool.unreserve(pool.reservePrefetch('e', all, () => 8));
   pool.assign([job('1', 'a')]);
   room.length = 0;
   pool.release({ endpointId: 'e', jobId: '1', attempt: 1, machineId: 'm' });
@@ -215,11 +215,11 @@ t.test('a stock for which nothing was found is not asked for again with every en
 t.test('one whose stock ran low and that keeps none any more gets nothing that it did not ask for', async (t) => {
   const { pool, sink } = setup();
   pool.attach(slot('a'), sink(), []);
-  pool.update('a', { capacity: 1, open: true, keepsAhead: true });
-  const taken = [...pool.take('e', 1), ...pool.takeAhead('e', [slot('a')], () => 2)];
-  pool.assign(taken.map((_, index) => ({ ...job(String(index), 'a'), ahead: index > 0 })));
+  pool.update('a', { capacity: 1, open: true, agentPrefetches: true });
+  const taken = [...pool.reserve('e', 1), ...pool.reservePrefetch('e', [slot('a')], () => 2)];
+  pool.assign(taken.map((_, index) => ({ ...job(String(index), 'a'), prefetched: index > 0 })));
   for (const jobId of ['0', '1']) pool.release({ endpointId: 'e', jobId, attempt: 1, machineId: 'm' });
   t.equal(pool.runningLow('e').length, 1);
-  pool.update('a', { capacity: 1, open: true, takesAhead: true });
-  t.same(pool.takeAhead('e', [], (slots) => 4 * slots), []);
+  pool.update('a', { capacity: 1, open: true, acceptsPrefetch: true });
+  t.same(pool.reservePrefetch('e', [], (slots) => 4 * slots), []);
 });

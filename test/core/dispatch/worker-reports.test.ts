@@ -74,7 +74,7 @@ t.test('a detail that could not be written is written later', async (t) => {
   }
   const quiet = (): void => undefined;
   const reports = new WorkerReports({
-    workers: core.stores.workers, onChanged: quiet, onRotation: quiet, holds: () => false, clock: systemClock, random: systemRandom, logger,
+    workers: core.stores.workers, onChanged: quiet, onBackends: quiet, holds: () => false, clock: systemClock, random: systemRandom, logger,
   });
   await core.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM nextval('refused'); RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$`);

@@ -1,8 +1,8 @@
 /** The rules of jobs by table: states, policy, retention, ids, outcomes, queue length. */
 import t from 'tap';
 import * as limits from '../../../core/domain/job-limits.ts';
-import { ALWAYS, lossText, settle } from '../../../core/domain/attempt-outcome.ts';
-import type { OutcomeKind, Settlement } from '../../../core/domain/attempt-outcome.ts';
+import { ALWAYS, lossText, outcomeRule } from '../../../core/domain/attempt-outcome.ts';
+import type { OutcomeKind, OutcomeRule } from '../../../core/domain/attempt-outcome.ts';
 import { isJobId, jobId } from '../../../core/domain/job-id.ts';
 import { checkRemainingLife, resolvePolicy } from '../../../core/domain/job-policy.ts';
 import { JOB_STATES, TRANSITIONS, canCancel, isFinal, nextState } from '../../../core/domain/job-state.ts';
@@ -60,7 +60,7 @@ t.test('ids carry their kind', async (t) => {
 
 t.test('outcomes: what each does to its job', async (t) => {
   const rules = { retryLimit: 2, retryHandlerErrors: false };
-  const cases: [OutcomeKind, boolean, Settlement][] = [
+  const cases: [OutcomeKind, boolean, OutcomeRule][] = [
     ['COMPLETED', false, { requeueBelow: 0, counted: false, final: 'COMPLETED' }],
     ['COMPLETED', true, { requeueBelow: 0, counted: false, final: 'COMPLETED' }],
     ['FAILED', false, { requeueBelow: 0, counted: true, final: 'FAILED' }],
@@ -69,9 +69,11 @@ t.test('outcomes: what each does to its job', async (t) => {
     ['STOPPED', false, { requeueBelow: 2, counted: true, final: 'FAILED' }],
     ['RETURNED', false, { requeueBelow: ALWAYS, counted: false, final: 'FAILED' }],
   ];
-  for (const [kind, retryHandlerErrors, expected] of cases) t.same(settle(kind, { ...rules, retryHandlerErrors }), expected, `${kind} ${retryHandlerErrors}`);
+  for (const [kind, retryHandlerErrors, expected] of cases) {
+    t.same(outcomeRule(kind, { ...rules, retryHandlerErrors }), expected, `${kind} ${retryHandlerErrors}`);
+  }
   const outOfMemory = { requeueBelow: 0, counted: true, final: 'FAILED' };
-  t.same(settle('LOST', { ...rules, retryHandlerErrors: true }, true), outOfMemory, 'never again on the same size');
+  t.same(outcomeRule('LOST', { ...rules, retryHandlerErrors: true }, true), outOfMemory, 'never again on the same size');
   t.equal(lossText('exit code 137', 'LOST'), 'exit code 137');
   t.equal(lossText('', 'LOST'), 'the worker was lost');
   t.match(lossText('', 'STOPPED'), /stopped/);

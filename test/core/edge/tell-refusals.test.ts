@@ -1,7 +1,7 @@
 // test: postgres
 /** What facades refused by rate limits is explained by every replica: whose word counts, what of it, and for how long. */
 import t from 'tap';
-import { RefusalBook, REFUSALS_TOLD_MS } from '../../../core/edge/refusal-book.ts';
+import { RejectionTracker, REJECTIONS_VALID_MS } from '../../../core/edge/rejection-tracker.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { RejectionReporter } from '../../../facades/core-client/rejection-reporter.ts';
@@ -92,10 +92,10 @@ t.test('nothing that cannot be', async (t) => {
 
 t.test('it is forgotten a minute after the first', (t) => {
   const clock = new ManualClock();
-  const book = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);
+  const book = new RejectionTracker(clock, REQUEST_WINDOW_SECONDS);
   const refused = { limit: 'RATE', operation: 'run', most: 1, count: 1 } as const;
   book.add('a', 'e', refused);
-  clock.pass(REFUSALS_TOLD_MS - 1);
+  clock.pass(REJECTIONS_VALID_MS - 1);
   book.add('a', 'e', refused);
   t.match(book.of('a', 'e'), [{ text: /2 were refused/ }]);
   clock.pass(2);

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import t from 'tap';
-import type { CoreEventMap, ToldEventMap } from '../../../core/events/core-events.ts';
+import type { CoreEventMap, ReplicatedEventMap } from '../../../core/events/core-events.ts';
 import { startEngines, submission } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -18,7 +18,7 @@ function heard<Name extends keyof CoreEventMap>(replica: NonNullable<typeof here
 }
 
 await t.test('every kind of event reaches the other replica', async (t) => {
-  const sent: ToldEventMap = {
+  const sent: ReplicatedEventMap = {
     settled: [{ endpointId: 'e', jobId: 'j' }],
     chunks: [{ endpointId: 'e', jobId: 'k' }],
     queued: ['e', 'f'],
@@ -28,7 +28,7 @@ await t.test('every kind of event reaches the other replica', async (t) => {
     keys: ['key'],
     endpoints: ['e'],
   };
-  for (const name of Object.keys(sent) as (keyof ToldEventMap)[]) {
+  for (const name of Object.keys(sent) as (keyof ReplicatedEventMap)[]) {
     const received = heard(there!, name);
     const echoed = heard(here!, name);
     here!.events.emit(name, sent[name] as never);

@@ -1,7 +1,7 @@
 // test: postgres
 /** Claims: order, priority, several replicas at one queue, and what cannot be claimed. */
 import t from 'tap';
-import { settle } from '../../../core/domain/attempt-outcome.ts';
+import { outcomeRule } from '../../../core/domain/attempt-outcome.ts';
 import { outcome, startEngines, submission } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -60,8 +60,8 @@ t.test('a job that appeared behind the cursor without any notice is found', asyn
   const [first] = await attempts.claim(endpointId, slots(endpointId, 5));
   t.same(await attempts.claim(endpointId, slots(endpointId, 1)), [], 'the queue is believed empty');
   // What a replica that died right after its commit leaves behind: a queued row that nobody was told of.
-  const settlement = settle('RETURNED', { retryLimit: 0, retryHandlerErrors: false });
-  await engines.stores.outcomes.record([{ ...first!, settlement, output: undefined, error: undefined }]);
+  const rule = outcomeRule('RETURNED', { retryLimit: 0, retryHandlerErrors: false });
+  await engines.stores.outcomes.record([{ ...first!, rule, output: undefined, error: undefined }]);
   const [found] = await waitFor('the job to be found', async () => {
     const claimed = await attempts.claim(endpointId, slots(endpointId, 1));
     return claimed.length > 0 && claimed;

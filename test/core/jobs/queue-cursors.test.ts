@@ -62,10 +62,10 @@ t.test('under steady submissions an empty queue is recognized by counting', asyn
 
 t.test('word from another replica needs a look that nothing disturbed', async (t) => {
   const { cursors } = empty();
-  cursors.heard('e', 0);
+  cursors.learnPosition('e', 0);
   const plan = cursors.plan('e')!;
   t.match(plan, { afterNormal: 0 }, 'position unknown: from the start');
-  cursors.heard('e', 7);
+  cursors.learnPosition('e', 7);
   cursors.learn('e', plan, { asked: 5, claims: claims(3), tookMs: 1 });
   t.ok(cursors.maybeQueued('e'));
   t.match(cursors.plan('e'), { afterNormal: 3 }, 'the place lies before what was heard of');

@@ -6,7 +6,7 @@ import { OutcomeKind, ReportOutcomeRequest } from '../../../proto/gen/slipway/v1
 import { OUTPUT_BYTES_MAX } from '../../../proto/wire/limits.ts';
 import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
 import type { MachineAttempt } from '../../../core/domain/job.ts';
-import { OutcomeRoom } from '../../../core/rpc/outcome-room.ts';
+import { OutcomeBudget } from '../../../core/rpc/outcome-budget.ts';
 import { receiveOutcome } from '../../../core/rpc/receive-outcome.ts';
 import { LIVE_MACHINES, refused, runningJob, startEngines } from '../../helpers/job-engine.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
@@ -16,9 +16,9 @@ const engines = await startEngines(t);
 const { engine: { attempts, calls } } = engines;
 const endpointId = await engines.endpoint();
 const clock = new ManualClock();
-const pool = new SlotPool({ onRoom: () => undefined, onOrphans: () => undefined });
+const pool = new SlotPool({ onCapacity: () => undefined, onOrphans: () => undefined });
 const arriving = new Set<string>();
-const room = new OutcomeRoom({ bytesMax: 100, machineBytesMax: 60 });
+const room = new OutcomeBudget({ bytesMax: 100, machineBytesMax: 60 });
 const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, room };
 
 /** An upload whose first piece is sent; the test says how it goes on. */
@@ -36,8 +36,8 @@ function upload(job: MachineAttempt, piece: Buffer, { given = context, size }: {
 
 /** A machine has so many bytes left, in the room or another one. */
 function hasLeft(machineId: string, bytes: number, of = room): boolean {
-  const has = of.take(machineId, bytes);
-  if (has) of.give(machineId, bytes);
+  const has = of.reserve(machineId, bytes);
+  if (has) of.release(machineId, bytes);
   return has;
 }
 
@@ -102,7 +102,7 @@ t.test('one machine that sends much is refused, another is not', async (t) => {
 
 t.test('what is too large takes no room, however large it is', async (t) => {
   const job = await runningJob(engines, endpointId);
-  const roomy = new OutcomeRoom({ bytesMax: OUTPUT_BYTES_MAX, machineBytesMax: OUTPUT_BYTES_MAX });
+  const roomy = new OutcomeBudget({ bytesMax: OUTPUT_BYTES_MAX, machineBytesMax: OUTPUT_BYTES_MAX });
   const half = Buffer.alloc(OUTPUT_BYTES_MAX / 2, 'x');
   const sent = upload(job, half, { given: { ...context, room: roomy } });
   for (let more = 0; more < 4; more += 1) sent.send(half);

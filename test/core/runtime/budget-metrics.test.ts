@@ -7,7 +7,7 @@ import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { Metrics } from '../../../core/runtime/metrics.ts';
 import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
 import type { Work } from '../../../core/runtime/sliced-work.ts';
-import { OutcomeRoom } from '../../../core/rpc/outcome-room.ts';
+import { OutcomeBudget } from '../../../core/rpc/outcome-budget.ts';
 import { PageBudget } from '../../../core/rpc/page-budget.ts';
 import { parseMetrics } from '../../helpers/metrics.ts';
 
@@ -68,9 +68,9 @@ t.test('pages of lists and outcomes that arrive', async (t) => {
   t.equal(bytes, limit! / 4, 'two of eight');
   for (const leave of gone) leave();
   t.match(await read('pages'), { bytes: 0, waiting: 0 });
-  const room = new OutcomeRoom({ bytesMax: 100, machineBytesMax: 60, meter });
-  t.ok(room.take('m', 40));
+  const room = new OutcomeBudget({ bytesMax: 100, machineBytesMax: 60, meter });
+  t.ok(room.reserve('m', 40));
   t.same(await read('incoming outcomes'), { bytes: 40, limit: 100, waiting: undefined });
-  room.give('m', 40);
+  room.release('m', 40);
   t.match(await read('incoming outcomes'), { bytes: 0 });
 });

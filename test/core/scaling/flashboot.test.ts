@@ -120,7 +120,7 @@ t.test('a job with only standby workers waits for no timer', async (t) => {
   const desired: string[] = [];
   const onDesired = async (): Promise<void> => { desired.push((await sql<{ desired: string }[]>`SELECT desired FROM worker WHERE id = 'idle'`)[0]!.desired); };
   const loop = new ScalingService({
-    store: stores.scales, scaler: chosenScaler, events, duty: { mine: true, onTaken: () => () => undefined }, hasWorker: () => false,
+    store: stores.scales, scaler: chosenScaler, events, duty: { mine: true, onAcquired: () => () => undefined }, hasWorker: () => false,
     onDesired: () => { void onDesired(); }, clock: new ManualClock(), random: systemRandom, logger,
   });
   await loop.start();

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Test } from 'tap';
-import { settle } from '../../../core/domain/attempt-outcome.ts';
+import { outcomeRule } from '../../../core/domain/attempt-outcome.ts';
 import type { MachineAttempt } from '../../../core/domain/job.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
@@ -28,7 +28,7 @@ const ENTRIES_MAX = 15;
 
 const sealer = new Sealer('0'.repeat(64));
 const logger = createLogger('test', 'silent');
-const settlement = settle('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
+const rule = outcomeRule('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
 const output = Buffer.from('{}');
 
 function placements(count: number) {
@@ -66,7 +66,7 @@ async function useAll(stores: Stores, count: number, measure: (name: string, wor
   await retryMany(stores, count, measure);
   await cancelMany(stores, count, measure);
   await measure('time out', () => deadlines.timeOut(count));
-  await measure('record outcomes', () => outcomes.record(keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
+  await measure('record outcomes', () => outcomes.record(keys.map((key) => ({ ...key, rule, output, error: undefined }))));
   await useOne(stores, measure);
   await measure('reap', () => deletions.reapExpired(count));
 }
@@ -76,8 +76,8 @@ async function retryMany(stores: Stores, count: number, measure: Parameters<type
   const { jobs, submissions, outcomes } = stores;
   await submissions.insert(placements(count), randomUUID());
   const keys = (await claim(stores, count)).map(({ job }) => job);
-  const failed = settle('FAILED', { retryLimit: 0, retryHandlerErrors: false });
-  await outcomes.record(keys.map((key) => ({ ...key, settlement: failed, output: undefined, error: 'why' })));
+  const failed = outcomeRule('FAILED', { retryLimit: 0, retryHandlerErrors: false });
+  await outcomes.record(keys.map((key) => ({ ...key, rule: failed, output: undefined, error: 'why' })));
   const walk = await jobs.beginWalk({ endpointId: ENDPOINT, move: 'retry', states: ['FAILED', 'TIMED_OUT'], submitted: undefined });
   await measure('look for failed jobs', () => jobs.nextMatches(walk, count));
   await measure('look for jobs that timed out', () => jobs.nextMatches({ ...walk, part: 1 }, count));
@@ -119,7 +119,7 @@ async function useOne({ submissions, outcomes }: Stores, measure: Parameters<typ
   await measure('insert one', () => submissions.insert([given!], randomUUID()), 1);
   const [taken] = placements(1).map((placement) => ({ ...placement, slot: { workerId: 'worker', machineId: 'machine' } }));
   await measure('insert one that is taken at once', () => submissions.insert([taken!], randomUUID()), 1);
-  const ended = { endpointId: ENDPOINT, jobId: taken!.job.id, attempt: 1, machineId: 'machine', settlement, output, error: undefined };
+  const ended = { endpointId: ENDPOINT, jobId: taken!.job.id, attempt: 1, machineId: 'machine', rule, output, error: undefined };
   await measure('record one outcome', async () => {
     if ((await outcomes.record([ended])).length !== 1) throw new Error('it was not recorded');
   }, 1);

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { settle } from '../../../core/domain/attempt-outcome.ts';
+import { outcomeRule } from '../../../core/domain/attempt-outcome.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
@@ -20,7 +20,7 @@ const FOLDER = join(import.meta.dirname, 'sql');
 const WRITES = process.env.SLIPWAY_TEST_SQL === 'write';
 const ENDPOINT = 'ep1234567890ab';
 const SLOT = { workerId: 'worker', machineId: 'machine' };
-const settlement = settle('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
+const rule = outcomeRule('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
 const output = Buffer.from('{}');
 
 /** A statement that a connection has prepared. */
@@ -52,7 +52,7 @@ function placements(count: number, slot?: typeof SLOT) {
 }
 
 const claimRequest = () => ({ endpointId: ENDPOINT, slots: [SLOT, SLOT], claimId: randomUUID(), afterNormal: 0, afterLow: 0, inputBytesMax: 1_000 });
-const ended = ({ id }: { id: string }) => ({ endpointId: ENDPOINT, jobId: id, attempt: 1, machineId: SLOT.machineId, settlement, output, error: undefined });
+const ended = ({ id }: { id: string }) => ({ endpointId: ENDPOINT, jobId: id, attempt: 1, machineId: SLOT.machineId, rule, output, error: undefined });
 const running = placements(6, SLOT).map(({ job }) => job);
 
 /** Runs each statement, in this order. */

@@ -76,8 +76,8 @@ t.test('jobs: those that wait in hand, and ends of attempts', async (t) => {
   for (let i = 0; i < COUNT; i += 1) await engines.engine.calls.submit(submission(endpointId));
   const claimed = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, COUNT));
   t.equal(claimed.length, COUNT);
-  const settlement = { final: 'FAILED', requeueBelow: 0, counted: false } as const;
-  const entries: OutcomeEntry[] = claimed.map((job) => ({ ...job, settlement, output: undefined, error: 'lost' }));
+  const rule = { final: 'FAILED', requeueBelow: 0, counted: false } as const;
+  const entries: OutcomeEntry[] = claimed.map((job) => ({ ...job, rule, output: undefined, error: 'lost' }));
   entries.sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
   await t.resolves(together([
     () => first!.stores.attempts.postpone(shuffled(claimed)),

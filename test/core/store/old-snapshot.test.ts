@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import t from 'tap';
-import { settle } from '../../../core/domain/attempt-outcome.ts';
+import { outcomeRule } from '../../../core/domain/attempt-outcome.ts';
 import { DeadlineStore } from '../../../core/store/deadline-store.ts';
 import { ExplainStore } from '../../../core/store/explain-store.ts';
 import { RunningJobs } from '../../../core/store/running-jobs.ts';
@@ -21,14 +21,14 @@ const BATCHES = 20;
 const ASKS = 4;
 /** Shorter than any that a caller may ask for: deadlines of jobs that ended pass, and stay in their index. */
 const TIMEOUT_MS = 100;
-const settlement = settle('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
+const rule = outcomeRule('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
 
 /** Queues and runs so many batches; the place up to which was claimed. */
 async function work(endpointId: string, after: number): Promise<number> {
   const machineId = 'machine00001';
   const slots = Array.from({ length: BATCH }, () => ({ workerId: 'worker00000001', machineId }));
   const claims = await stores.claims.claim({ endpointId, slots, claimId: randomUUID(), afterNormal: after, afterLow: after, inputBytesMax: 1_000 });
-  const ended = claims.map(({ job: { jobId, attempt } }) => ({ endpointId, jobId, attempt, machineId, settlement, output: undefined, error: undefined }));
+  const ended = claims.map(({ job: { jobId, attempt } }) => ({ endpointId, jobId, attempt, machineId, rule, output: undefined, error: undefined }));
   await stores.outcomes.record(ended.sort((a, b) => (a.jobId < b.jobId ? -1 : 1)));
   return Math.max(...claims.map(({ position }) => position));
 }

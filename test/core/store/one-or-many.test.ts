@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Test } from 'tap';
-import { rememberedAs, settle } from '../../../core/domain/attempt-outcome.ts';
+import { rememberedAs, outcomeRule } from '../../../core/domain/attempt-outcome.ts';
 import type { OutcomeKind } from '../../../core/domain/attempt-outcome.ts';
 import type { OutcomeEntry } from '../../../core/store/outcome-store.ts';
-import type { NewJob, PlacedJob } from '../../../core/store/submission-store.ts';
+import type { NewJob, JobWithSlot } from '../../../core/store/submission-store.ts';
 import { startEngines } from '../../helpers/job-engine.ts';
 
 const { sql, stores, endpoint } = await startEngines(t, { idle: true });
@@ -53,7 +53,7 @@ async function bothWays<Item>(t: Test, prepare: (endpointId: string) => Promise<
 
 for (const [name, place] of [['queued', undefined], ['taken at once', slot]] as const) {
   t.test(`jobs that are ${name}`, async (t) => {
-    await bothWays(t, async (endpointId): Promise<PlacedJob[]> => jobsOf(endpointId).map((job) => ({ job, slot: place })), async (placements) => {
+    await bothWays(t, async (endpointId): Promise<JobWithSlot[]> => jobsOf(endpointId).map((job) => ({ job, slot: place })), async (placements) => {
       const claimId = randomUUID();
       const made = await submissions.insert(placements, claimId);
       t.ok(made.every((job) => job.claimId === (place ? claimId : null) && job.position > 0));
@@ -79,7 +79,7 @@ for (const rules of [{ retryLimit: 0, retryHandlerErrors: false }, { retryLimit:
       return jobs.map(({ id }, index) => {
         const { kind, more } = ENDS[index]!;
         const remembered = rememberedAs(kind);
-        return { ...key(id), settlement: settle(kind, rules), output: undefined, error: undefined, ...(remembered && { remembered }), executionMs: 0, ...more };
+        return { ...key(id), rule: outcomeRule(kind, rules), output: undefined, error: undefined, ...(remembered && { remembered }), executionMs: 0, ...more };
       });
       function key(jobId: string) {
         return { endpointId, jobId, attempt: 1, machineId: slot.machineId };

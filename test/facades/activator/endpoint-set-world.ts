@@ -5,12 +5,12 @@
 import { EventEmitter } from 'node:events';
 import { Metadata, status } from '@grpc/grpc-js';
 import { DomainError } from '../../../core/domain/errors.ts';
-import { RotationBoard } from '../../../core/edge/rotation-board.ts';
+import { BackendRegistry } from '../../../core/edge/backend-registry.ts';
 import { CoreEvents } from '../../../core/events/core-events.ts';
 import { WatchRotation } from '../../../core/rpc/watch-rotation.ts';
 import type { WatchParts } from '../../../core/rpc/watch-rotation.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import type { RotationEndpoint, RotationWorker } from '../../../core/store/edge-store.ts';
+import type { EndpointBackends, RotationWorker } from '../../../core/store/edge-store.ts';
 import { LoadBalancer, WAIT_BOUNDS } from '../../../facades/activator/load-balancer.ts';
 import type { WorkerSlot } from '../../../facades/activator/endpoint-queue.ts';
 import { EndpointSetLink } from '../../../facades/core-client/endpoint-set-link.ts';
@@ -104,7 +104,7 @@ export interface Asked {
 export class EndpointSetWorld {
   readonly clock = new SteppingClock();
   readonly random: SeededRandom;
-  readonly endpoints = new Map<string, RotationEndpoint>();
+  readonly endpoints = new Map<string, EndpointBackends>();
   readonly facades: { loadBalancer: LoadBalancer; link: EndpointSetLink; loads: Map<string, EndpointDemand> }[] = [];
   /** Streams that stand, by the side of their facade. */
   readonly streams = new Set<End>();
@@ -113,7 +113,7 @@ export class EndpointSetWorld {
   readonly faults = { databaseAway: false, databaseSlowMs: 0, accessAway: false, lagMs: 0, refusedKey: '' };
   resent = 0;
   readonly #old: Old;
-  readonly #replicas: { events: CoreEvents; board: RotationBoard; parts: WatchParts }[] = [];
+  readonly #replicas: { events: CoreEvents; registry: BackendRegistry; parts: WatchParts }[] = [];
   #ids = 0;
 
   constructor(random: SeededRandom, old: Old = 'none') {
@@ -136,7 +136,7 @@ export class EndpointSetWorld {
 
   async stop(): Promise<void> {
     for (const { leave } of this.held) leave();
-    const stops = [...this.facades.flatMap(({ loadBalancer, link }) => [loadBalancer.stop(), link.stop()]), ...this.#replicas.map(({ board }) => board.stop())];
+    const stops = [...this.facades.flatMap(({ loadBalancer, link }) => [loadBalancer.stop(), link.stop()]), ...this.#replicas.map(({ registry }) => registry.stop())];
     await this.clock.pass(10_000);
     await Promise.all(stops);
   }
@@ -183,7 +183,7 @@ export class EndpointSetWorld {
   async #startReplica(): Promise<void> {
     const { clock, random, faults } = this;
     const events = new CoreEvents();
-    const edge = { rotation: async (ids?: readonly string[]): Promise<RotationEndpoint[]> => {
+    const edge = { backends: async (ids?: readonly string[]): Promise<EndpointBackends[]> => {
       if (faults.databaseSlowMs > 0) await new Promise<void>((resolve) => { clock.after(faults.databaseSlowMs, resolve); });
       if (faults.databaseAway) throw new Error('the database is away');
       return (ids ?? []).flatMap((id) => structuredClone(this.endpoints.get(id)) ?? []);
@@ -194,12 +194,12 @@ export class EndpointSetWorld {
       if (!this.endpoints.has(endpointId)) throw new DomainError('ENDPOINT_NOT_FOUND', 'gone');
       return { endpoint: { type: 'LB' } };
     } };
-    const board = new RotationBoard({ edge, events, clock, random, logger });
+    const registry = new BackendRegistry({ edge, events, clock, random, logger });
     const parts = {
-      access, edgeKey: EDGE_KEY, board, book: { add: () => undefined, end: () => undefined }, onResent: () => { this.resent += 1; }, clock, random, logger,
+      access, edgeKey: EDGE_KEY, registry, demands: { add: () => undefined, end: () => undefined }, onResent: () => { this.resent += 1; }, clock, random, logger,
     };
-    await board.start();
-    this.#replicas.push({ events, board, parts: parts as unknown as WatchParts });
+    await registry.start();
+    this.#replicas.push({ events, registry, parts: parts as unknown as WatchParts });
   }
 
   async #startFacade(index: number): Promise<void> {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { ASSIGNMENT_TYPE, loadAssignmentOf, changesOf, clusterOf, CLUSTER_TYPE, snapshotOf } from '../../../../core/rpc/ads/snapshot.ts';
 import type { Snapshot } from '../../../../core/rpc/ads/snapshot.ts';
-import type { RotationEndpoint } from '../../../../core/store/edge-store.ts';
+import type { EndpointBackends } from '../../../../core/store/edge-store.ts';
 import { Cluster } from '../../../../proto/gen/envoy/config/cluster/v3/cluster.ts';
 import { HealthStatus } from '../../../../proto/gen/envoy/config/core/v3/core.ts';
 import { ClusterLoadAssignment } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
@@ -19,7 +19,7 @@ const reached = fc.record({
 });
 const tunnelled = reached.map((one) => ({ ...one, address: '', tunnelMachineId: 'machine' }));
 const worker = fc.oneof({ weight: 5, arbitrary: reached }, tunnelled);
-const endpoint: fc.Arbitrary<RotationEndpoint> = fc.record({
+const endpoint: fc.Arbitrary<EndpointBackends> = fc.record({
   endpointId: fc.stringMatching(/^[a-z0-9]{6}$/), accountId: fc.constant('a'), workerConcurrency: fc.constantFrom(1, 99, 100, 1_000),
   workersMax: fc.constantFrom(0, 3, 1_000), scalerValue: fc.constant(4), h2c: fc.boolean(), singleUse: fc.boolean(),
   workers: fc.uniqueArray(worker, { selector: ({ id }) => id, maxLength: 6 }),

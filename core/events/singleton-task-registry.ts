@@ -2,17 +2,17 @@
  * Which background tasks are this replica's: each has one owner at a time among the replicas on a database, by an advisory lock of the connection
  * that hears the notices. Only what a task costs depends on that: every statement of a task is right whoever says it and however often.
  */
-import type { Duty } from '../runtime/loop.ts';
+import type { SingletonTask } from '../runtime/loop.ts';
 
 /** Tasks that one replica does for all. */
-export const DUTIES = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'counts', 'webhooks', 'scaling'] as const;
-type DutyName = (typeof DUTIES)[number];
+export const SINGLETON_TASKS = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'counts', 'webhooks', 'scaling'] as const;
+type SingletonTaskName = (typeof SINGLETON_TASKS)[number];
 
-export class DutyBoard {
+export class SingletonTaskRegistry {
   readonly #held = new Set<string>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #resigned: (() => void)[] = [];
-  #wanted: readonly string[] = DUTIES;
+  #wanted: readonly string[] = SINGLETON_TASKS;
 
   /** Those that this replica would take: all, until it resigns. */
   get wanted(): readonly string[] {
@@ -20,11 +20,11 @@ export class DutyBoard {
   }
 
   /** One of them, for the loop that does it. */
-  of(name: DutyName): Duty {
+  of(name: SingletonTaskName): SingletonTask {
     const held = this.#held;
     return {
       get mine() { return held.has(name); },
-      onTaken: (listener) => {
+      onAcquired: (listener) => {
         const listeners = this.#listeners.get(name) ?? new Set();
         this.#listeners.set(name, listeners.add(listener));
         return () => { listeners.delete(listener); };

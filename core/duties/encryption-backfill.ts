@@ -4,9 +4,8 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What sealing needs. */
-export interface PlainSealerOptions {
-  stores: Pick<Stores, 'plainRows'>;
+export interface EncryptionBackfillOptions {
+  stores: Pick<Stores, 'encryptionBackfill'>;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -15,19 +14,19 @@ export interface PlainSealerOptions {
 /** Pause after a failure, in milliseconds. */
 const PERIOD_MS = 5_000;
 
-export class PlainSealer extends LoopService {
-  readonly #options: PlainSealerOptions;
+export class EncryptionBackfill extends LoopService {
+  readonly #options: EncryptionBackfillOptions;
   #done = false;
 
-  constructor(options: PlainSealerOptions) {
-    super({ ...options, name: 'plain sealer', periodMs: PERIOD_MS });
+  constructor(options: EncryptionBackfillOptions) {
+    super({ ...options, name: 'encryption backfill', periodMs: PERIOD_MS });
     this.#options = options;
   }
 
   protected override async pass(): Promise<void> {
     if (this.#done) return;
     const { stores, logger } = this.#options;
-    const rows = await stores.plainRows.seal(this.ending);
+    const rows = await stores.encryptionBackfill.seal(this.ending);
     this.#done = true;
     if (rows > 0) logger.info({ rows }, 'sealed what an earlier release had stored in the clear');
   }

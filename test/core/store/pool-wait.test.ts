@@ -2,7 +2,7 @@
 /** How long a statement waited for its turn on a connection (deploy/patches/postgres/12-onturn.patch). */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { connect, hearTurns } from '../../../core/store/database.ts';
+import { connect, onPoolWait } from '../../../core/store/database.ts';
 import { createDatabase } from '../../helpers/database.ts';
 
 const SLEEP_MS = 200;
@@ -10,7 +10,7 @@ const SLEEP_MS = 200;
 const sql = connect((await createDatabase(t)).url, 'statement-turns', 1, createLogger('test', 'silent'));
 t.teardown(() => sql.end());
 const waits: number[] = [];
-hearTurns(sql, (waitedMs) => { waits.push(waitedMs); });
+onPoolWait(sql, (waitedMs) => { waits.push(waitedMs); });
 const sleep = () => sql`SELECT pg_sleep(${SLEEP_MS / 1_000})`;
 
 t.test('the first waits for its connection, each other for those before it', async (t) => {

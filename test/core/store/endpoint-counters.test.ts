@@ -98,7 +98,7 @@ t.test('outcomes of one endpoint do not wait for each other to be on disk', asyn
   const quick = pools.find(({ slot }) => slot !== slow.slot)!;
   const entry = ({ jobId, attempt, machineId }: typeof one & {}) => ({
     endpointId, jobId, attempt, machineId, output: Buffer.from('{}'), error: undefined,
-    settlement: { final: 'COMPLETED', requeueBelow: 0, counted: false } as const,
+    rule: { final: 'COMPLETED', requeueBelow: 0, counted: false } as const,
   });
   const using = (hot: typeof slow.pool) => makeStores({ ...database, hot }, sealer).outcomes;
   await slow.pool.begin(async (tx) => {

@@ -10,7 +10,7 @@ const BATCH = 200;
 
 const ENVS = [['template', templateEnvIdentity], ['endpoint', endpointEnvIdentity], ['pod', podEnvIdentity]] as const;
 
-export class PlainRowStore {
+export class EncryptionBackfillStore {
   readonly #sql: Sql;
   readonly #sealer: Sealer;
 

@@ -15,8 +15,7 @@ const WRITE_MAX = 1_000;
 /** What may wait to be written; further reports are dropped: each is said again within seconds. */
 const WAITING_MAX = 20_000;
 
-/** What it needs. */
-export interface DemandBookOptions {
+export interface DemandWriterOptions {
   edge: Pick<Stores['edge'], 'saveDemands' | 'dropDemands' | 'pruneDemands'>;
   /** Requests wait at these endpoints, and that is written. */
   onWaiting(endpointIds: readonly string[]): void;
@@ -25,15 +24,15 @@ export interface DemandBookOptions {
   logger: Logger;
 }
 
-export class DemandBook extends LoopService {
-  readonly #options: DemandBookOptions;
+export class DemandWriter extends LoopService {
+  readonly #options: DemandWriterOptions;
   readonly #waiting = new Map<string, Demand>();
   readonly #ended = new Set<string>();
   /** Reporters that have said all they have, each with the endpoints that it has named since. */
   readonly #whole = new Map<string, Set<string>>();
   #prunedAtMs = -Infinity;
 
-  constructor(options: DemandBookOptions) {
+  constructor(options: DemandWriterOptions) {
     super({ ...options, name: 'demand', periodMs: PERIOD_MS });
     this.#options = options;
   }

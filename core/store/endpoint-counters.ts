@@ -11,7 +11,7 @@ const SLOTS = 16;
  * A further WITH item (without a comma) that adds to the tally. `changes` selects endpoint_id, completed, failed, retried, queued, queued_low, claimed_to,
  * a row for each endpoint. In order of the endpoint, so that two statements never wait for each other.
  */
-export function tallied(sql: Sql, changes: Fragment) {
+export function countersAdded(sql: Sql, changes: Fragment) {
   return sql`tallied AS (
       INSERT INTO endpoint_tally AS t (endpoint_id, slot, completed, failed, retried, queued, queued_low, claimed_to)
       SELECT c.endpoint_id, pg_backend_pid() % ${sql.unsafe(String(SLOTS))}, c.completed, c.failed, c.retried, c.queued, c.queued_low, c.claimed_to
@@ -23,18 +23,18 @@ export function tallied(sql: Sql, changes: Fragment) {
 }
 
 /** The same for jobs that came to their queue (1) or went from it (-1): `rows` select endpoint_id, low_priority. */
-export function talliedQueue(sql: Sql, sign: 1 | -1, rows: Fragment) {
+export function queueCountersAdded(sql: Sql, sign: 1 | -1, rows: Fragment) {
   return queueChanges(sql, sign, rows, sql`0`);
 }
 
 /** The same for a claim: `rows` also select position. */
-export function talliedClaim(sql: Sql, rows: Fragment) {
+export function claimCountersAdded(sql: Sql, rows: Fragment) {
   return queueChanges(sql, -1, rows, sql`coalesce(max(position) FILTER (WHERE NOT low_priority), 0)`);
 }
 
 function queueChanges(sql: Sql, sign: 1 | -1, rows: Fragment, claimedTo: Fragment) {
   const times = sql.unsafe(String(sign));
-  return tallied(sql, sql`
+  return countersAdded(sql, sql`
     SELECT endpoint_id, 0 AS completed, 0 AS failed, 0 AS retried, ${times} * count(*) AS queued,
       ${times} * count(*) FILTER (WHERE low_priority) AS queued_low, ${claimedTo} AS claimed_to FROM (${rows}) AS r GROUP BY endpoint_id`);
 }

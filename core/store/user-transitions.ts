@@ -5,9 +5,9 @@
 import type { Fragment, Sql } from './database.ts';
 import { rememberedOfUser } from './lost-attempt-rows.ts';
 import { isLive, jobColumns } from './rows.ts';
-import { talliedQueue } from './tally.ts';
+import { queueCountersAdded } from './endpoint-counters.ts';
 
-/** Cancels; machine_id is of those that ran. Earlier progress is removed as consequences.ts says. */
+/** Cancels; machine_id is of those that ran. Earlier progress is removed as outcome-side-effects.ts says. */
 export function cancelled(sql: Sql, which: Fragment): Fragment {
   return sql`
     WITH moved AS (
@@ -18,7 +18,7 @@ export function cancelled(sql: Sql, which: Fragment): Fragment {
     ), emptied AS (
       INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m WHERE m.machine_id IS NOT NULL
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = NULL, error = NULL
-    ), ${talliedQueue(sql, -1, sql`SELECT endpoint_id, low_priority FROM moved WHERE machine_id IS NULL`)}
+    ), ${queueCountersAdded(sql, -1, sql`SELECT endpoint_id, low_priority FROM moved WHERE machine_id IS NULL`)}
     SELECT * FROM moved`;
 }
 
@@ -36,6 +36,6 @@ export function requeued(sql: Sql, position: Fragment, which: Fragment): Fragmen
       DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
     ), cursors AS (
       DELETE FROM stream_cursor t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
-    ), ${talliedQueue(sql, 1, sql`SELECT endpoint_id, low_priority FROM moved`)}
+    ), ${queueCountersAdded(sql, 1, sql`SELECT endpoint_id, low_priority FROM moved`)}
     SELECT * FROM moved`;
 }

@@ -2,35 +2,35 @@
  * Shows which workers of load-balancing endpoints take requests. Whoever watches an endpoint gets its picture in full, at once and at every
  * change. A hint makes it look right away; once a second it looks by itself.
  */
-import type { RotationEndpoint } from '../store/edge-store.ts';
-import { RotationWatch } from './rotation-watch.ts';
-import type { RotationWatchOptions } from './rotation-watch.ts';
+import type { EndpointBackends } from '../store/edge-store.ts';
+import { BackendWatch } from './backend-watch.ts';
+import type { BackendWatchOptions } from './backend-watch.ts';
 
 const PERIOD_MS = 1_000;
 /** Endpoints of one statement. */
 const READ_MAX = 1_000;
 
 /** Hears of an endpoint; undefined: there is no such load-balancing endpoint any more. */
-export type RotationListener = (rotation: RotationEndpoint | undefined) => void;
+export type BackendListener = (rotation: EndpointBackends | undefined) => void;
 
 interface Watched {
-  listeners: Set<RotationListener>;
+  listeners: Set<BackendListener>;
   /** As it was told last; undefined: it was not read yet. */
   text: string | undefined;
-  rotation: RotationEndpoint | undefined;
+  rotation: EndpointBackends | undefined;
 }
 
-export class RotationBoard extends RotationWatch {
+export class BackendRegistry extends BackendWatch {
   readonly #watched = new Map<string, Watched>();
   readonly #hinted = new Set<string>();
   #sweptAtMs = -Infinity;
 
-  constructor(options: RotationWatchOptions) {
-    super(options, { name: 'rotation', periodMs: PERIOD_MS });
+  constructor(options: BackendWatchOptions) {
+    super(options, { name: 'backends', periodMs: PERIOD_MS });
   }
 
   /** Tells the listener of an endpoint from now on; the result ends that. Listeners must be quick and must not throw. */
-  watch(endpointId: string, listener: RotationListener): () => void {
+  watch(endpointId: string, listener: BackendListener): () => void {
     const watched = this.#watched.get(endpointId) ?? { listeners: new Set(), text: undefined, rotation: undefined };
     this.#watched.set(endpointId, watched);
     watched.listeners.add(listener);
@@ -58,7 +58,7 @@ export class RotationBoard extends RotationWatch {
   }
 
   async #read(ids: readonly string[]): Promise<void> {
-    const found = new Map((await this.options.edge.rotation(ids)).map((rotation) => [rotation.endpointId, rotation]));
+    const found = new Map((await this.options.edge.backends(ids)).map((rotation) => [rotation.endpointId, rotation]));
     for (const id of ids) {
       const watched = this.#watched.get(id);
       const rotation = found.get(id);

@@ -6,13 +6,13 @@ import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import { samePart } from './database.ts';
 import type { Fragment, Sql } from './database.ts';
 import { textArray } from './pack.ts';
-import { tallied } from './tally.ts';
+import { countersAdded } from './endpoint-counters.ts';
 
 /**
  * Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). `queues`: some may go back into their queue; else the
  * part for those is left out, for each part costs before its first row. `isOne`: `moved` has one row at most, which needs no counting.
  */
-export function consequences(sql: Sql, { queues, isOne = false }: { queues: boolean; isOne?: boolean }): Fragment {
+export function sideEffects(sql: Sql, { queues, isOne = false }: { queues: boolean; isOne?: boolean }): Fragment {
   if (queues) return ofAny(sql);
   return isOne ? ofOneFinal(sql) : ofFinal(sql);
 }
@@ -66,7 +66,7 @@ export function announcement(sql: Sql): Fragment {
 
 /** What came to an end, or back into its queue. */
 function counters(sql: Sql) {
-  return tallied(sql, sql`
+  return countersAdded(sql, sql`
     SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED') AS completed, count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')) AS failed,
       count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued,
       count(*) FILTER (WHERE state = 'IN_QUEUE' AND low_priority) AS queued_low, 0 AS claimed_to
@@ -75,6 +75,6 @@ function counters(sql: Sql) {
 
 /** What came to an end where at most one did. */
 function counterOfOne(sql: Sql) {
-  return tallied(sql, sql`SELECT endpoint_id, (state = 'COMPLETED')::int AS completed, (state IN ('FAILED', 'TIMED_OUT'))::int AS failed,
+  return countersAdded(sql, sql`SELECT endpoint_id, (state = 'COMPLETED')::int AS completed, (state IN ('FAILED', 'TIMED_OUT'))::int AS failed,
     0 AS retried, 0 AS queued, 0 AS queued_low, 0 AS claimed_to FROM moved`);
 }

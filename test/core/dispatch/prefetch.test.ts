@@ -3,7 +3,7 @@
 import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Test } from 'tap';
-import { RECALL_MS } from '../../../core/domain/hand-ahead.ts';
+import { REVOKE_AFTER_MS } from '../../../core/domain/prefetch.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -119,7 +119,7 @@ t.test('behind a long one they are asked back as soon as another worker could be
   t.teardown(stop);
   await core.sql`UPDATE endpoint SET workers_max = 1 WHERE id = ${endpointId}`;
   const toldMs = performance.now();
-  await waitFor('the time to pass', () => performance.now() - toldMs > RECALL_MS + 1_000);
+  await waitFor('the time to pass', () => performance.now() - toldMs > REVOKE_AFTER_MS + 1_000);
   t.same(agent.recalls, [], 'not of the only worker that there may be');
   await core.sql`UPDATE endpoint SET workers_max = 2 WHERE id = ${endpointId}`;
   await waitFor('a recall', () => agent.recalls.length > 0);
@@ -168,7 +168,7 @@ t.test('an idle worker of another replica is found, and an agent that knows no r
   await waitFor('all to run', () => agents.every(({ assignments }) => assignments.length === 3));
   t.teardown(repeat(() => { for (const agent of agents) agent.send({ waiting: agent.assignments.slice(1).map(({ ref }) => ref!) }); }));
   const toldMs = performance.now();
-  await waitFor('the time to pass', () => performance.now() - toldMs > RECALL_MS + 500);
+  await waitFor('the time to pass', () => performance.now() - toldMs > REVOKE_AFTER_MS + 500);
   t.same(agents.map(({ recalls }) => recalls.length), [0, 0], 'all are busy, and there may be no more');
   agents[1]!.ready([agents[1]!.assignments[0]!.ref!], 0);
   for (const { ref } of agents[1]!.assignments) agents[1]!.finish(ref!);

@@ -7,28 +7,28 @@ import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** How long refusals are told after the first of them, in milliseconds. */
-export const REFUSALS_TOLD_MS = 60_000;
+export const REJECTIONS_VALID_MS = 60_000;
 /** Endpoints and accounts that are remembered. */
 const ENTRIES_MAX = 10_000;
 
 /** By limit and operation: so an entry is as small as the contract. */
-type Refused = Map<string, RefusedRequests>;
+type Rejections = Map<string, RefusedRequests>;
 
-export class RefusalBook {
+export class RejectionTracker {
   // An entry ends so long after it began, however often it is written.
-  readonly #entries: LRUCache<string, Refused>;
+  readonly #entries: LRUCache<string, Rejections>;
   readonly #windowSeconds: number;
 
   /** `windowSeconds`: in which requests count for a rate. */
   constructor(clock: Pick<Clock, 'monotonicMs'>, windowSeconds: number) {
     this.#windowSeconds = windowSeconds;
-    this.#entries = boundedCache(ENTRIES_MAX, { ttl: REFUSALS_TOLD_MS, ttlResolution: 0, noUpdateTTL: true, perf: { now: () => clock.monotonicMs() } });
+    this.#entries = boundedCache(ENTRIES_MAX, { ttl: REJECTIONS_VALID_MS, ttlResolution: 0, noUpdateTTL: true, perf: { now: () => clock.monotonicMs() } });
   }
 
   /** Adds to what was refused. */
   add(accountId: string, endpointId: string, refused: RefusedRequests): void {
     const name = isOfAccount(refused.limit) ? accountName(accountId) : endpointName(endpointId);
-    const entry: Refused = this.#entries.get(name) ?? new Map();
+    const entry: Rejections = this.#entries.get(name) ?? new Map();
     const key = `${refused.limit} ${refused.operation}`;
     entry.set(key, { ...refused, count: refused.count + (entry.get(key)?.count ?? 0) });
     this.#entries.set(name, entry);
@@ -41,15 +41,15 @@ export class RefusalBook {
 
   /** What bound requests to an endpoint by limits of its own. */
   ofEndpoint(endpointId: string): ScaleLimit[] {
-    return this.#told(endpointName(endpointId));
+    return this.#limitsOf(endpointName(endpointId));
   }
 
   /** What bound requests to all endpoints of an account. */
   ofAccount(accountId: string): ScaleLimit[] {
-    return this.#told(accountName(accountId));
+    return this.#limitsOf(accountName(accountId));
   }
 
-  #told(name: string): ScaleLimit[] {
+  #limitsOf(name: string): ScaleLimit[] {
     return [...this.#entries.get(name)?.values() ?? []].map((refused) => refusedLimit(refused, this.#windowSeconds));
   }
 }

@@ -2,49 +2,49 @@
  * The workers of one endpoint that can be given jobs, in the order in which they get them: those with the fewest first, so that work spreads over the workers;
  * of these always the same first, so that the others get idle and can go when there is less to do.
  */
-import { stockOf } from './place.ts';
-import type { Place } from './place.ts';
+import { prefetchedBy } from './worker-slots.ts';
+import type { WorkerSlots } from './worker-slots.ts';
 
 /** Entries of a heap that may be left over, besides as many as there are workers. */
 const LEFTOVERS_MAX = 64;
 
 /** Workers by rank. An entry whose worker has another number of jobs by now, or none to be given, is a leftover. */
 interface Heap {
-  entries: Place[];
-  queued: Set<Place>;
+  entries: WorkerSlots[];
+  queued: Set<WorkerSlots>;
 }
 
-export class OpenPlaces {
-  readonly #places = new Set<Place>();
+export class OpenWorkers {
+  readonly #workers = new Set<WorkerSlots>();
   /** By how many jobs a worker has. */
   readonly #byLoad: Heap[] = [];
 
   get size(): number {
-    return this.#places.size;
+    return this.#workers.size;
   }
 
-  [Symbol.iterator](): Iterator<Place> {
-    return this.#places[Symbol.iterator]();
+  [Symbol.iterator](): Iterator<WorkerSlots> {
+    return this.#workers[Symbol.iterator]();
   }
 
   /** Adds a worker, or takes note of how many jobs it has now. */
-  put(place: Place): void {
-    this.#places.add(place);
-    const load = loadOf(place);
+  put(worker: WorkerSlots): void {
+    this.#workers.add(worker);
+    const load = loadOf(worker);
     const heap = this.#byLoad[load] ??= { entries: [], queued: new Set() };
-    if (heap.queued.has(place)) return;
-    if (heap.entries.length >= 2 * this.#places.size + LEFTOVERS_MAX) this.#tidy(heap, load);
-    heap.queued.add(place);
-    push(heap.entries, place);
+    if (heap.queued.has(worker)) return;
+    if (heap.entries.length >= 2 * this.#workers.size + LEFTOVERS_MAX) this.#tidy(heap, load);
+    heap.queued.add(worker);
+    push(heap.entries, worker);
   }
 
-  remove(place: Place): void {
-    this.#places.delete(place);
+  remove(worker: WorkerSlots): void {
+    this.#workers.delete(worker);
   }
 
   /** Returns the worker whose turn it is; `undefined` if there is none. */
-  first(): Place | undefined {
-    if (this.#places.size === 0) return undefined;
+  first(): WorkerSlots | undefined {
+    if (this.#workers.size === 0) return undefined;
     for (let load = 0; load < this.#byLoad.length; load += 1) {
       const heap = this.#byLoad[load];
       for (let top = heap?.entries[0]; top; top = heap!.entries[0]) {
@@ -56,33 +56,33 @@ export class OpenPlaces {
     return undefined;
   }
 
-  #isAt(place: Place, load: number): boolean {
-    return this.#places.has(place) && loadOf(place) === load;
+  #isAt(worker: WorkerSlots, load: number): boolean {
+    return this.#workers.has(worker) && loadOf(worker) === load;
   }
 
   /** Sorted entries are a heap. */
   #tidy(heap: Heap, load: number): void {
-    heap.entries = heap.entries.filter((place) => this.#isAt(place, load)).sort((a, b) => a.rank - b.rank);
+    heap.entries = heap.entries.filter((worker) => this.#isAt(worker, load)).sort((a, b) => a.rank - b.rank);
     heap.queued = new Set(heap.entries);
   }
 }
 
-function push(entries: Place[], place: Place): void {
-  let at = entries.push(place) - 1;
+function push(entries: WorkerSlots[], worker: WorkerSlots): void {
+  let at = entries.push(worker) - 1;
   while (at > 0) {
     const parent = (at - 1) >> 1;
-    if (entries[parent]!.rank <= place.rank) break;
+    if (entries[parent]!.rank <= worker.rank) break;
     entries[at] = entries[parent]!;
     at = parent;
   }
-  entries[at] = place;
+  entries[at] = worker;
 }
 
-function loadOf(place: Place): number {
-  return stockOf(place) + place.capacity;
+function loadOf(worker: WorkerSlots): number {
+  return prefetchedBy(worker) + worker.capacity;
 }
 
-function dropTop(entries: Place[]): void {
+function dropTop(entries: WorkerSlots[]): void {
   const last = entries.pop()!;
   if (entries.length === 0) return;
   let at = 0;

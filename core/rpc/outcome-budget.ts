@@ -7,7 +7,7 @@ const BYTES_MAX = 256 * 1024 * 1024;
 /** Of one machine: more than its agent sends at a time. */
 const MACHINE_BYTES_MAX = BYTES_MAX / 4;
 
-export class OutcomeRoom {
+export class OutcomeBudget {
   readonly #bytesMax: number;
   readonly #machineBytesMax: number;
   readonly #of = new Map<string, number>();
@@ -21,7 +21,7 @@ export class OutcomeRoom {
   }
 
   /** Takes room until `give`. False: there is not as much, and nothing is taken. */
-  take(machineId: string, bytes: number): boolean {
+  reserve(machineId: string, bytes: number): boolean {
     const own = (this.#of.get(machineId) ?? 0) + bytes;
     if (own > this.#machineBytesMax || this.#all + bytes > this.#bytesMax) return false;
     this.#of.set(machineId, own);
@@ -30,7 +30,7 @@ export class OutcomeRoom {
   }
 
   /** Gives back what `take` took. */
-  give(machineId: string, bytes: number): void {
+  release(machineId: string, bytes: number): void {
     const own = (this.#of.get(machineId) ?? 0) - bytes;
     if (own > 0) this.#of.set(machineId, own);
     else this.#of.delete(machineId);

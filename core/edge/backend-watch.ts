@@ -5,9 +5,8 @@ import type { Logger } from '../runtime/logger.ts';
 import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** What it needs. */
-export interface RotationWatchOptions {
-  edge: Pick<Stores['edge'], 'rotation'>;
+export interface BackendWatchOptions {
+  edge: Pick<Stores['edge'], 'backends'>;
   events: CoreEvents;
   clock: Clock;
   random: Random;
@@ -15,11 +14,11 @@ export interface RotationWatchOptions {
 }
 
 /** Hears of endpoints whose rotation, or which themselves, may have changed. */
-export abstract class RotationWatch extends LoopService {
-  protected readonly options: RotationWatchOptions;
+export abstract class BackendWatch extends LoopService {
+  protected readonly options: BackendWatchOptions;
   #offs: (() => void)[] = [];
 
-  constructor(options: RotationWatchOptions, loop: { name: string; periodMs: number }) {
+  constructor(options: BackendWatchOptions, loop: { name: string; periodMs: number }) {
     super({ ...options, ...loop });
     this.options = options;
   }

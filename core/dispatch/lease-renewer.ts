@@ -11,7 +11,7 @@ import type { Stores } from '../store/storage.ts';
 const MACHINES_MAX = 1_000;
 const WAITING_MAX = 100_000;
 
-export class LeaseKeeper {
+export class LeaseRenewer {
   readonly #batcher: Batcher<MachineBeat, boolean>;
 
   constructor(machines: Pick<Stores['machines'], 'extend'>, clock: Clock, meter?: BatchMeter) {

@@ -6,7 +6,7 @@ import type { Stores } from '../store/storage.ts';
 import { checkImageClaim } from './container-messages.ts';
 
 /** What was said first. NOT_FOUND: the machine has no such worker or pod any more. INVALID_REQUEST: no digest, or neither or both of them named. */
-export async function settleImage(images: Stores['images'], machineId: string, request: SettleImageRequest): Promise<string> {
+export async function resolveImageDigest(images: Stores['images'], machineId: string, request: SettleImageRequest): Promise<string> {
   const { endpointId, version, podId, run, imageName, digest } = request;
   checkImageClaim(request);
   if ((endpointId === '') === (podId === '')) throw invalid('either endpoint_id or pod_id must be set');

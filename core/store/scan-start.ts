@@ -15,7 +15,7 @@ interface Known {
 }
 
 /** What a look found. Times as in `Known`. */
-export interface Look {
+export interface Scan {
   nowMs: number;
   /** How long it took. */
   tookMs: number;
@@ -29,7 +29,7 @@ const MARGIN_MS = 3_000;
 const FULL_SHARE = 0.01;
 const ENTRIES_MAX = 10_000;
 
-export class LookStart {
+export class ScanStart {
   readonly #marginMs: number;
   readonly #known = boundedCache<string, Known>(ENTRIES_MAX);
 
@@ -56,7 +56,7 @@ export class LookStart {
   }
 
   /** A look at `id` was made. */
-  learn(id: string, { nowMs, tookMs, oldestMs }: Look): void {
+  learn(id: string, { nowMs, tookMs, oldestMs }: Scan): void {
     const before = this.#known.get(id);
     const full = before === undefined || nowMs >= before.fullDueMs;
     this.#known.set(id, {

@@ -1,6 +1,6 @@
 /** How many jobs a worker gets beyond those it asked for, over many random measurements. */
 import t from 'tap';
-import { AHEAD_MAX, AHEAD_MS, MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX, handAhead } from '../../../core/domain/hand-ahead.ts';
+import { PREFETCH_MAX, PREFETCH_MS, MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX, prefetchCount } from '../../../core/domain/prefetch.ts';
 import { seededRandom } from '../../helpers/seeded-random.ts';
 
 const all = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
@@ -12,7 +12,7 @@ t.test('examples', async (t) => {
     ['the first guess risks little', all(MEASURED_MIN, 5), 1, false, 4 * MEASURED_MIN],
     ['half a second of work', all(64, 6), 1, false, 99],
     ['each slot has its share', all(64, 60), 4, false, 36],
-    ['what takes no time at all', all(64, 0), 50, false, AHEAD_MAX],
+    ['what takes no time at all', all(64, 0), 50, false, PREFETCH_MAX],
     ['longer ones', all(64, 200), 1, false, 2],
     ['no room for two', all(64, 400), 1, false, 0],
     ['long ones', all(64, SHORT_MS_MAX + 1), 1, false, 0],
@@ -20,12 +20,12 @@ t.test('examples', async (t) => {
     ['what a dozing worker was given first', [...all(62, 6), 100, 100], 1, false, 99],
     ['another worker stands idle', all(64, 5), 1, true, 0],
   ];
-  for (const [name, timesMs, slots, othersIdle, expected] of table) t.equal(handAhead({ timesMs, slots, othersIdle }), expected, name);
+  for (const [name, timesMs, slots, othersIdle, expected] of table) t.equal(prefetchCount({ timesMs, slots, othersIdle }), expected, name);
 });
 
 t.test('large inputs are not piled up', async (t) => {
-  const of = (inputBytes: number): number => handAhead({ timesMs: all(64, 5), slots: 100, othersIdle: false, inputBytes });
-  t.same([0, 300, 100_000, 20_000_000].map(of), [AHEAD_MAX, AHEAD_MAX, 41, 0]);
+  const of = (inputBytes: number): number => prefetchCount({ timesMs: all(64, 5), slots: 100, othersIdle: false, inputBytes });
+  t.same([0, 300, 100_000, 20_000_000].map(of), [PREFETCH_MAX, PREFETCH_MAX, 41, 0]);
 });
 
 t.test('never more work than intended, whatever was measured', async (t) => {
@@ -34,9 +34,9 @@ t.test('never more work than intended, whatever was measured', async (t) => {
     const longest = 1 + Math.floor(random.fraction() * 400);
     const timesMs = Array.from({ length: Math.floor(random.fraction() * (MEASURED_MAX + 1)) }, () => Math.floor(random.fraction() * longest));
     const slots = 1 + Math.floor(random.fraction() * 100);
-    const ahead = handAhead({ timesMs, slots, othersIdle: false });
+    const ahead = prefetchCount({ timesMs, slots, othersIdle: false });
     const workMs = ahead * timesMs.toSorted((a, b) => a - b).slice(0, -2).reduce((sum, ms) => sum + ms, 0) / Math.max(timesMs.length - 2, 1);
-    const sound = Number.isInteger(ahead) && ahead >= 0 && ahead <= AHEAD_MAX && workMs <= AHEAD_MS * slots
+    const sound = Number.isInteger(ahead) && ahead >= 0 && ahead <= PREFETCH_MAX && workMs <= PREFETCH_MS * slots
       && (ahead === 0 || (timesMs.length >= MEASURED_MIN && Math.max(...timesMs) <= SHORT_MS_MAX));
     if (!sound) t.fail('unsound', { timesMs, slots, ahead });
   }

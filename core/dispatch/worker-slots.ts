@@ -1,6 +1,6 @@
 /** A worker as the pool of slots counts it. */
 import type { MachineAttempt } from '../domain/job.ts';
-import type { ClaimedJob, GivenJob, Slot } from '../jobs/slots.ts';
+import type { ClaimedJob, AssignedJob, Slot } from '../jobs/slots.ts';
 
 /** Where a worker's assignments go. */
 export interface AssignmentSink {
@@ -14,22 +14,22 @@ export interface HeldAttempt extends MachineAttempt {
 }
 
 /** A worker in the pool. */
-export interface Place {
+export interface WorkerSlots {
   readonly slot: Slot;
   sink: AssignmentSink | undefined;
   capacity: number;
   /** May get new attempts. */
   open: boolean;
   /** Its worker is to run: neither frozen nor going. */
-  awake: boolean;
+  shouldRun: boolean;
   /** Its open take may be answered with more than it asked for. */
-  takesAhead: boolean;
+  acceptsPrefetch: boolean;
   /** Its agent keeps more than it has room for. */
-  keepsAhead: boolean;
+  agentPrefetches: boolean;
   /** How much that was when some was given last; with less than half of it left it is given more. */
-  stock: number;
+  prefetchedAtRefill: number;
   /** The job that it was given last. */
-  last: GivenJob | undefined;
+  last: AssignedJob | undefined;
   /** Its worker has ended: it goes with its last attempt. */
   retired: boolean;
   readonly held: Map<string, HeldAttempt>;
@@ -40,17 +40,17 @@ export interface Place {
 }
 
 /** One that was just attached. */
-export function emptyPlace(slot: Slot, sink: AssignmentSink, rank: number): Place {
-  const flags = { open: false, awake: true, takesAhead: false, keepsAhead: false, retired: false };
-  return { slot, sink, rank, capacity: 0, held: new Map(), reserved: 0, stock: 0, last: undefined, ...flags };
+export function newWorkerSlots(slot: Slot, sink: AssignmentSink, rank: number): WorkerSlots {
+  const flags = { open: false, shouldRun: true, acceptsPrefetch: false, agentPrefetches: false, retired: false };
+  return { slot, sink, rank, capacity: 0, held: new Map(), reserved: 0, prefetchedAtRefill: 0, last: undefined, ...flags };
 }
 
 /** How many attempts it can be given. */
-export function freeOf(place: Place): number {
-  return place.open ? -stockOf(place) : 0;
+export function freeSlots(place: WorkerSlots): number {
+  return place.open ? -prefetchedBy(place) : 0;
 }
 
 /** What is given to it beyond what it can hold. */
-export function stockOf({ capacity, held, reserved }: Place): number {
+export function prefetchedBy({ capacity, held, reserved }: WorkerSlots): number {
   return held.size + reserved - capacity;
 }

@@ -2,24 +2,24 @@
  * All load-balancing endpoints with their workers, for those who must know every one: proxies. Read only while somebody listens. A hint makes it
  * look right away; by itself it reads everything again and again, which finds what a hint has missed.
  */
-import type { RotationEndpoint } from '../store/edge-store.ts';
-import { RotationWatch } from './rotation-watch.ts';
-import type { RotationWatchOptions } from './rotation-watch.ts';
+import type { EndpointBackends } from '../store/edge-store.ts';
+import { BackendWatch } from './backend-watch.ts';
+import type { BackendWatchOptions } from './backend-watch.ts';
 
 const PERIOD_MS = 2_000;
 
 /** Endpoints that were made, changed or deleted since the listener was called last. Listeners must be quick and must not throw. */
-type RotationListListener = (endpointIds: readonly string[]) => void;
+type BackendDirectoryListener = (endpointIds: readonly string[]) => void;
 
-export class RotationList extends RotationWatch {
-  readonly #endpoints = new Map<string, RotationEndpoint>();
-  readonly #listeners = new Set<RotationListListener>();
+export class BackendDirectory extends BackendWatch {
+  readonly #endpoints = new Map<string, EndpointBackends>();
+  readonly #listeners = new Set<BackendDirectoryListener>();
   readonly #hinted = new Set<string>();
   #readAtMs = -Infinity;
   #loaded = false;
 
-  constructor(options: RotationWatchOptions) {
-    super(options, { name: 'rotation list', periodMs: PERIOD_MS });
+  constructor(options: BackendWatchOptions) {
+    super(options, { name: 'backend directory', periodMs: PERIOD_MS });
   }
 
   /** All of it was read; before that nobody may be told that an endpoint is not there. */
@@ -28,12 +28,12 @@ export class RotationList extends RotationWatch {
   }
 
   /** By id. */
-  get endpoints(): ReadonlyMap<string, RotationEndpoint> {
+  get endpoints(): ReadonlyMap<string, EndpointBackends> {
     return this.#endpoints;
   }
 
   /** Calls the listener at every change, and once when everything was read for the first time; the result ends that. */
-  listen(listener: RotationListListener): () => void {
+  listen(listener: BackendDirectoryListener): () => void {
     this.#listeners.add(listener);
     if (!this.#loaded) this.wake();
     return () => {
@@ -56,7 +56,7 @@ export class RotationList extends RotationWatch {
     this.#hinted.clear();
     if (ids?.length === 0) return;
     if (all) this.#readAtMs = this.options.clock.monotonicMs();
-    const found = new Map((await this.options.edge.rotation(ids)).map((endpoint) => [endpoint.endpointId, endpoint]));
+    const found = new Map((await this.options.edge.backends(ids)).map((endpoint) => [endpoint.endpointId, endpoint]));
     const changed = new Set([...ids ?? this.#endpoints.keys(), ...found.keys()].filter((id) => this.#keep(id, found.get(id))));
     const first = !this.#loaded;
     this.#loaded = true;
@@ -64,7 +64,7 @@ export class RotationList extends RotationWatch {
   }
 
   /** True: it is another than before. */
-  #keep(id: string, endpoint: RotationEndpoint | undefined): boolean {
+  #keep(id: string, endpoint: EndpointBackends | undefined): boolean {
     if (JSON.stringify(this.#endpoints.get(id)) === JSON.stringify(endpoint)) return false;
     if (endpoint) this.#endpoints.set(id, endpoint);
     else this.#endpoints.delete(id);
