@@ -1,5 +1,5 @@
 /**
- * What workers and machines hold, asked again and again: each look begins with the oldest attempt that ran at the last one (look-start.ts), as no
+ * What workers and machines hold, asked again and again: each look begins with the oldest attempt that ran at the last one (scan-start.ts), as no
  * attempt begins in the past. The order asks for the index by start: statistics of a moment in which nothing ran make all indexes of running jobs look
  * equally empty.
  */

@@ -7,7 +7,7 @@ import { createDatabase } from '../../helpers/database.ts';
 
 const SLEEP_MS = 200;
 
-const sql = connect((await createDatabase(t)).url, 'statement-turns', 1, createLogger('test', 'silent'));
+const sql = connect((await createDatabase(t)).url, 'pool-wait', 1, createLogger('test', 'silent'));
 t.teardown(() => sql.end());
 const waits: number[] = [];
 onPoolWait(sql, (waitedMs) => { waits.push(waitedMs); });
