@@ -1,4 +1,4 @@
-/** Builds the job engine of a replica: its use cases, its duties and the notices between replicas, wired by hand. */
+/** Builds the job engine of a replica: its use cases, singleton tasks and notifier. */
 import type { Job } from './domain/job.ts';
 import { s3ConfigIdentity } from './domain/sealed-identity.ts';
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
@@ -57,13 +57,13 @@ export interface JobEngineOptions {
   events: CoreEvents;
   slots: SlotSource;
   sealer: Sealer;
-  /** Which background tasks are this replica's. */
+  /** The singleton tasks that this replica holds. */
   singletonTasks: SingletonTaskRegistry;
-  /** Which endpoints no machine could ever take, and why. */
+  /** Reads which endpoints no machine could ever run, and why. */
   cannotRun: CannotRunReader;
-  /** Counts what it does. Default: nobody does. */
+  /** Default: no metrics. */
   meter?: EngineMeter;
-  /** Default: nothing is traced. */
+  /** Default: no traces. */
   tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
@@ -73,11 +73,11 @@ export interface JobEngineOptions {
   webhookAuthorities?: WebhookAuthorities | undefined;
 }
 
-/** Bytes that may wait to be checked, in all and of one account. */
+/** Bytes that may wait to be validated, in all and of one account. */
 const CHECKS_BYTES_MAX = 256 * 1024 * 1024;
 const CHECKS_ACCOUNT_BYTES_MAX = CHECKS_BYTES_MAX / 4;
 
-/** Parts that several use cases share. */
+/** Builds the parts that several use cases share. */
 function buildShared(options: JobEngineOptions) {
   const { stores, clock, meter } = options;
   const facts = new EndpointFactsCache(options);
@@ -98,7 +98,10 @@ function buildShared(options: JobEngineOptions) {
 
 type Shared = ReturnType<typeof buildShared>;
 
-/** Nothing runs before the services are started. The notices and the wait poll start first, what changes jobs by itself last. */
+/**
+ * Builds the engine. Nothing runs before the services are started. The notifier and the wait poll start first, loops
+ * that change jobs last.
+ */
 export function buildJobEngine(options: JobEngineOptions): JobEngine {
   const { singletonTasks } = options;
   const shared = buildShared(options);

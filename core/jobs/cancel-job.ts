@@ -7,7 +7,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
-/** Times a job may slip away between looking and cancelling before its state is simply reported. */
+/** Tries of the read-then-cancel race; after them the state that was read is returned. */
 const TRIES_MAX = 5;
 
 export class CancelJob {
@@ -23,7 +23,7 @@ export class CancelJob {
     this.#onFinal = options.onFinal;
   }
 
-  /** The job afterwards: CANCELLED, or the final state it already had. JOB_NOT_FOUND. */
+  /** Returns the job afterwards: CANCELLED, or the final state that it already had. Throws JOB_NOT_FOUND. */
   async cancel(key: JobKey): Promise<Job> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     for (let tries = 1; ; tries += 1) {

@@ -1,4 +1,7 @@
-/** Cancels all jobs that a filter finds, or queues them again: by the rules for a single one, but some hundred in a statement, and so many in a call. */
+/**
+ * Cancels or retries all jobs that a filter matches. The rules are those of a single job; work is done in statements
+ * of a few hundred jobs, and a call is bounded.
+ */
 import { checkGroupId } from '../domain/error-groups.ts';
 import { invalid } from '../domain/fields.ts';
 import { statesBefore } from '../domain/job-state.ts';
@@ -24,24 +27,27 @@ export interface ChangeJobsOptions {
   onFinal(job: Job): void;
 }
 
-/** Which jobs, or where to go on with those of a call before. */
+/** The jobs to change, or the cursor of a previous call. */
 export type ChangeRequest = (WalkedJobs | JobWalk) & {
-  /** Jobs to look at; 0 is the most there may be. */
+  /** Jobs to examine, 1 to 1,000; 0 means the maximum. */
   limit: number;
 };
 
-/** What a call came to. */
+/** The result of one call. */
 export interface JobsChanged {
   done: number;
-  /** Those that matched and were not changed, by the state they have; undefined: they are no more. */
+  /**
+   * Jobs that matched and were not changed, counted by their present state; `undefined` counts jobs that no longer
+   * exist.
+   */
   left: Map<JobState | undefined, number>;
-  /** Where to go on. Undefined: no job is left that matches. */
+  /** The cursor for the next call; `undefined` if no matching job is left. */
   next: JobWalk | undefined;
 }
 
-/** Jobs that a call looks at: a few hundred milliseconds. */
+/** Jobs that one call examines. Takes a few hundred milliseconds. */
 export const CHANGED_MAX = 1_000;
-/** Jobs of one statement: what they lock, the tally of their endpoint above all, is free again after some ten milliseconds. */
+/** Jobs of one statement. Keeps its locks, above all on the endpoint's counters, to some 10 ms. */
 const BATCH_ITEMS_MAX = 250;
 
 export class ChangeJobs {
@@ -51,7 +57,10 @@ export class ChangeJobs {
     this.#options = options;
   }
 
-  /** Changes the next of them. INVALID_REQUEST: a state that the move cannot leave, a limit or a time out of range, or no group. */
+  /**
+   * Changes the next batch of jobs. Throws INVALID_REQUEST for a state that the move cannot leave, a limit or time
+   * out of range, or an unknown error group.
+   */
   async change({ limit, ...wanted }: ChangeRequest): Promise<JobsChanged> {
     if (!Number.isInteger(limit) || limit < 0 || limit > CHANGED_MAX) throw invalid(`limit must be from 1 to ${CHANGED_MAX}`);
     const { jobs } = this.#options.stores;
@@ -80,7 +89,7 @@ export class ChangeJobs {
     const { stores, events, gate, onFinal } = this.#options;
     const { endpointId } = walk;
     const cancelled = await stores.jobs.cancelMatching(walk, matches);
-    // The queue may be far shorter: it is counted again before anything is refused.
+    // The queue may be far shorter now: recount before any submission is rejected.
     gate.forget(endpointId);
     for (const { job } of cancelled) onFinal(job);
     events.emit('settled', cancelled.map(({ job }) => ({ endpointId, jobId: job.id })));
@@ -101,7 +110,7 @@ export class ChangeJobs {
     return queued.map(({ job }) => job);
   }
 
-  /** What became of those that matched and were not moved. */
+  /** Counts the jobs that matched and were not moved, by the state they have now. */
   async #count(left: JobsChanged['left'], endpointId: string, matches: readonly Match[], moved: readonly Job[]): Promise<void> {
     const ids = new Set(moved.map(({ id }) => id));
     const keys: JobKey[] = matches.filter(({ jobId }) => !ids.has(jobId)).map(({ jobId }) => ({ endpointId, jobId }));
@@ -112,7 +121,7 @@ export class ChangeJobs {
   }
 }
 
-/** All states that the move may leave unless some are named. */
+/** Validates a request. Without states it selects every state that the move may leave. */
 function checked(wanted: WalkedJobs): WalkedJobs {
   const { move, states, submitted, ended } = wanted;
   const known = statesBefore(move);

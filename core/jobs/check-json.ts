@@ -1,15 +1,18 @@
-/** Checks what agents send: core shows it to callers byte for byte, so bytes that are no JSON, or too many, would break whole answers. */
+/**
+ * Validates what agents send. Core returns it to callers byte for byte, so invalid or oversized JSON would break
+ * whole responses.
+ */
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import { scanJson } from '../runtime/json-scan.ts';
 import type { Work } from '../runtime/sliced-work.ts';
 import type { AttemptChunk, AttemptOutcome } from './job-engine.ts';
 
-/** Why a job is FAILED whose output has so many bytes. */
+/** Returns the error of a job whose output is too large. `bytes` is the output's size. */
 export function outputTooLarge(bytes: number): string {
   return `the output has ${bytes} bytes, but may have ${OUTPUT_BYTES_MAX}; store it elsewhere and return a link`;
 }
 
-/** The outcome as it can be recorded: without an output that is too large or no JSON, which makes it FAILED. */
+/** Returns the outcome to record. An output that is too large or not JSON is removed and makes the outcome FAILED. */
 export function* soundOutcome(outcome: AttemptOutcome): Work<AttemptOutcome> {
   const { kind, output, error } = outcome;
   if (output === undefined || (kind !== 'COMPLETED' && kind !== 'FAILED')) return outcome;
@@ -18,14 +21,14 @@ export function* soundOutcome(outcome: AttemptOutcome): Work<AttemptOutcome> {
   return { ...outcome, kind: 'FAILED', output: undefined, error: kind === 'FAILED' && error !== '' ? error : fault };
 }
 
-/** Why a chunk cannot be shown; undefined: it can. */
+/** Returns why a chunk cannot be stored; `undefined` if it is valid. */
 export function* faultOfChunk({ output, metrics }: AttemptChunk): Work<string | undefined> {
   const large = Math.max(output.length, metrics?.length ?? 0);
   if (large > CHUNK_BYTES_MAX) return `the agent sent a streamed value of ${large} bytes, but it may have ${CHUNK_BYTES_MAX}`;
   return (yield* faultOf('streamed value', output)) ?? (metrics && (yield* faultOf('metrics of a streamed value', metrics)));
 }
 
-/** Whether a progress value can be shown. */
+/** Returns whether a progress value is valid JSON within the size limit. */
 export function* isShowable(output: Buffer): Work<boolean> {
   return output.length <= CHUNK_BYTES_MAX && (yield* faultOf('progress value', output)) === undefined;
 }

@@ -1,4 +1,4 @@
-/** Of jobs that a walk has come to those that are meant by how they ended: when, and what their errors say. */
+/** Selects scanned jobs by how they ended: by time and by error group. */
 import { isOfGroup } from '../domain/error-groups.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { inSlices } from '../runtime/in-slices.ts';
@@ -10,17 +10,20 @@ export interface ChooseEndedOptions {
   clock: Clock;
 }
 
-/** What came of it. */
+/** Result of a selection. */
 export interface ChosenJobs {
-  /** The first of those that were found, or all: of no more are errors read at once. At least one. */
+  /**
+   * The scanned prefix of `found`, at least one job. It is shorter than `found` where the errors of all would not fit
+   * into one read.
+   */
   looked: readonly ScannedJob[];
-  /** Those of them that are meant. */
+  /** The scanned jobs that match. */
   matches: ScannedJob[];
-  /** Of the errors that were read. */
+  /** Bytes of the errors that were read. */
   bytes: number;
 }
 
-/** Without a group nothing is read. */
+/** Returns the matching jobs of `found`. Reads errors only if the walk names an error group. */
 export async function chooseEnded({ stores, clock }: ChooseEndedOptions, walk: JobWalk, found: readonly ScannedJob[]): Promise<ChosenJobs> {
   const group = walk.ended?.errorGroup;
   const late = found.filter(({ counts }) => counts);

@@ -16,9 +16,9 @@ export interface ClaimJobsOptions {
   cursors: QueueCursors;
   gate: QueueGate;
   tasks: TaskGroup;
-  /** Default: nobody counts. */
+  /** Default: no metrics. */
   meter?: EngineMeter;
-  /** Default: nothing is traced. */
+  /** Default: no traces. */
   tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
@@ -34,7 +34,10 @@ export class ClaimJobs {
     this.#options = options;
   }
 
-  /** See AttemptCalls.claim. While the database is away it waits for it: the slots are not free before it is known what they hold. */
+  /**
+   * Implements AttemptCalls.claim. Waits while the database is unavailable: the slots are not free before it is known
+   * what they hold.
+   */
   async claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]> {
     const claimed: ClaimedJob[] = [];
     for (let from = 0; from < slots.length; from += CLAIM_ITEMS_MAX) {
@@ -48,7 +51,7 @@ export class ClaimJobs {
     return claimed;
   }
 
-  /** See AttemptCalls.claimAhead. */
+  /** Implements AttemptCalls.claimPrefetch. */
   async claimPrefetch(endpointId: string, slots: readonly Slot[], claimed: readonly AssignedJob[]): Promise<ClaimedJob[]> {
     const plan = this.#options.cursors.plan(endpointId);
     if (!plan) return [];
@@ -63,7 +66,7 @@ export class ClaimJobs {
     let asked = 0;
     try {
       claims = await this.#persist(endpointId, slots, plan, behind);
-      // That no more of them may be handed over ahead does not mean that the queue is empty.
+      // A prefetch claim that finds nothing does not mean that the queue is empty.
       asked = behind ? 0 : slots.length;
       return claims;
     } finally {
@@ -83,7 +86,7 @@ export class ClaimJobs {
     const claimId = random.uuid();
     let unknown = false;
     const attempt = async (): Promise<Claim[]> => {
-      // A try whose answer got lost may have committed.
+      // A claim whose reply was lost may have committed.
       const earlier = unknown ? await stores.claims.find(endpointId, claimId, INLINE_INPUT_BYTES_MAX) : [];
       if (earlier.length > 0) return earlier;
       const request = { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX };

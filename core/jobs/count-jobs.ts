@@ -1,4 +1,4 @@
-/** Counts the jobs and workers of endpoints, at most a few times a second however often it is asked. */
+/** Counts the jobs and workers of endpoints. Caches counts, so that frequent calls cost a few statements a second. */
 import { DomainError } from '../domain/errors.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
@@ -9,12 +9,12 @@ import type { EndpointCounts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { EndpointHealth } from './job-engine.ts';
 
-/** Counts are shown again for this many milliseconds, or ten times as long as counting takes, up to the other. */
+/** Counts are reused for this many milliseconds, or for ten times as long as counting takes, up to `FRESH_MS_MAX`. */
 const FRESH_MS = 200;
 const FRESH_MS_MAX = 5_000;
 const ENTRIES_MAX = 10_000;
 
-/** Tells which of some endpoints no machine could ever take, and why. */
+/** Reads which endpoints no machine could ever run, and why. */
 export interface CannotRunReader {
   of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, PlacementRefusal>>;
 }
@@ -36,7 +36,7 @@ export class CountJobs {
     this.#clock = clock;
   }
 
-  /** ENDPOINT_NOT_FOUND: no such endpoint. */
+  /** Returns the counts of an endpoint. Throws ENDPOINT_NOT_FOUND. */
   count(endpointId: string): Promise<EndpointHealth> {
     const known = this.#entries.get(endpointId);
     if (known && this.#clock.monotonicMs() < known.usableUntilMs) return known.health;
@@ -67,7 +67,7 @@ export class CountJobs {
   }
 }
 
-/** Why jobs wait for workers that there cannot be. */
+/** Returns why no worker can be placed for the queued jobs; `undefined` if nothing prevents it. */
 function refusalOf({ workersMax, inQueue, decidedThrottled, refusal, refusalByMachine }: EndpointCounts): PlacementRefusal | undefined {
   if (workersMax === 0 && inQueue > 0) return NO_WORKERS_REFUSAL;
   return decidedThrottled > 0 ? { refusal, refusalByMachine } : undefined;

@@ -1,4 +1,7 @@
-/** Deletes jobs in bounded batches: the queued ones when their owner purges the queue, all of them when their endpoint goes. */
+/**
+ * Deletes jobs in bounded batches: queued jobs when the owner purges the queue, all jobs when their endpoint is
+ * deleted.
+ */
 import type { Deleted } from '../store/deletion-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
@@ -7,7 +10,7 @@ import type { QueueGate } from './queue-gate.ts';
 /** Jobs of one statement. */
 const BATCH_ITEMS_MAX = 2_000;
 
-/** Tells everybody that jobs are gone, and agents to stop those that ran. */
+/** Announces deleted jobs, and stops the attempts of those that ran. */
 export function announceDeleted(events: CoreEvents, deleted: readonly Deleted[], reason: string): void {
   events.emit('settled', deleted.map(({ endpointId, jobId }) => ({ endpointId, jobId })));
   events.emit('stop', deleted.flatMap(({ endpointId, jobId, attempt, machineId }) => (
@@ -25,7 +28,7 @@ export class DeleteJobs {
     this.#gate = options.gate;
   }
 
-  /** Removes the jobs that are queued now; those queued meanwhile stay. Number of removed jobs. */
+  /** Deletes the jobs that are queued now; jobs queued meanwhile stay. Returns the number of deleted jobs. */
   async purge(endpointId: string): Promise<number> {
     const upTo = await this.#deletions.lastPosition();
     let removed = 0;
@@ -42,7 +45,7 @@ export class DeleteJobs {
     return removed;
   }
 
-  /** Removes all jobs of an endpoint. Number of removed jobs. */
+  /** Deletes all jobs of an endpoint. Returns their number. */
   async deleteAll(endpointId: string): Promise<number> {
     let removed = 0;
     for (let more = true; more;) {
@@ -54,7 +57,7 @@ export class DeleteJobs {
     return removed;
   }
 
-  /** Removes one batch of the jobs of an endpoint. Number of removed jobs. */
+  /** Deletes one batch of an endpoint's jobs. Returns their number. */
   async deleteSome(endpointId: string): Promise<number> {
     const deleted = await this.#deletions.deleteOf(endpointId, BATCH_ITEMS_MAX);
     announceDeleted(this.#events, deleted, 'the endpoint was deleted');

@@ -1,4 +1,4 @@
-/** Remembers what submissions and outcomes need of their endpoints, so that the hot path asks the database for nothing extra. */
+/** Caches the endpoint settings that submissions and outcomes need, so that the hot path sends no extra query. */
 import { DomainError } from '../domain/errors.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
@@ -7,12 +7,15 @@ import type { Clock } from '../runtime/clock.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** Read again in the background after this many milliseconds, and before use after the other. A change is also announced. */
+/**
+ * Age in milliseconds at which an entry is refreshed in the background; past `USABLE_MS` it is refreshed before use.
+ * Changes are also announced.
+ */
 const FRESH_MS = 1_000;
 const USABLE_MS = 5_000;
-/** Most endpoints that are remembered. */
+/** Most cached endpoints. */
 const ENTRIES_MAX = 20_000;
-/** Endpoints that are read in one statement, and that may wait to be. */
+/** Endpoints of one statement, and endpoints that may wait to be read. */
 const BATCH_MAX = 500;
 const WAITING_MAX = 50_000;
 
@@ -25,7 +28,7 @@ export class EndpointFactsCache {
   readonly #lookups: Batcher<string, EndpointFacts | undefined>;
   readonly #clock: Clock;
   readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
-  /** The reads in flight; one that is not here any more began before a change, and what it finds must not be remembered. */
+  /** Reads in flight. A read that was removed began before a change: its result must not be cached. */
   readonly #reads = new Map<string, Promise<EndpointFacts | undefined>>();
 
   constructor({ stores, events, clock }: { stores: Pick<Stores, 'counts'>; events: CoreEvents; clock: Clock }) {
@@ -35,12 +38,14 @@ export class EndpointFactsCache {
     events.on('endpoints', (endpointIds) => { for (const id of endpointIds) this.#forget(id); });
   }
 
-  /** The facts, at most 5 s old; at once when they are remembered. ENDPOINT_NOT_FOUND: no such endpoint. */
+  /**
+   * Returns an endpoint's settings, at most 5 s old; without a promise if they are cached. Throws ENDPOINT_NOT_FOUND.
+   */
   get(endpointId: string): EndpointFacts | Promise<EndpointFacts> {
     const entry = this.#entries.get(endpointId);
     const ageMs = entry === undefined ? Infinity : this.#clock.monotonicMs() - entry.readAtMs;
     if (entry === undefined || ageMs > USABLE_MS) return this.#read(endpointId);
-    // Failing in the background is fine: the entry gets too old and the next reader meets the failure.
+    // A background failure is ignored: the entry becomes too old and the next reader gets the error.
     if (ageMs > FRESH_MS) this.#read(endpointId).catch(() => {});
     return entry.facts;
   }

@@ -1,31 +1,31 @@
-/** What the job engine tells whoever counts what it does: a batch at a time, in memory, and nothing waits for it. */
+/** Metrics port of the job engine. Calls are made once per batch, in memory, and never block. */
 import type { Job } from '../domain/job.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
 import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 
 /** An outcome that changed its job. */
 export interface RecordedJob {
-  /** As stored: in a final state, or back in the queue. */
+  /** The job as stored: in a final state, or back in the queue. */
   job: Job;
 }
 
 export interface EngineMeter {
-  /** Fill of the engine's batches. */
+  /** Metrics of the engine's batchers. */
   readonly batches: BatchMeter;
-  /** Fill of its bounds of memory. */
+  /** Metrics of the engine's memory budgets. */
   readonly budgets: BudgetMeter;
-  /** These jobs were stored. */
+  /** Counts stored submissions. */
   submitted(jobs: readonly { endpointId: string }[]): void;
-  /** So many jobs were claimed by one statement, which took so long, waiting for the database included. */
+  /** Counts the jobs of one claim. `tookMs` includes the wait for a database connection. */
   claimed(jobs: number, tookMs: number): void;
-  /** Of so many outcomes these changed their jobs; the others came too late. */
+  /** Counts outcomes. `changed` are those that changed their jobs; the others came too late. */
   recorded(outcomes: number, changed: readonly RecordedJob[]): void;
-  /** A job has failed because its worker ran out of memory by it. */
+  /** Counts a job whose worker ran out of memory. */
   ranOutOfMemory(endpointId: string): void;
-  /** A statement with outcomes failed; it is said again, or each of them by itself. */
+  /** Counts a failed outcome statement. It is retried, or each outcome is recorded by itself. */
   outcomesFailed(): void;
-  /** So many attempts were taken back from machines whose lease had ended. */
+  /** Counts attempts taken back from machines whose lease expired. */
   rescued(attempts: number): void;
-  /** A webhook call was tried, and whether its receiver took it. */
+  /** Counts a webhook call and whether its receiver accepted it. */
   webhookTried(taken: boolean, tookMs: number): void;
 }

@@ -1,4 +1,4 @@
-/** The job engine as the rest of core sees it: what dispatch calls, what the rpc handlers call, and the services to start. */
+/** Interface of the job engine: the calls of dispatch, the calls of the rpc handlers, and the services to start. */
 import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/job.ts';
 import type { OutcomeKind } from '../domain/attempt-outcome.ts';
 import type { JobState } from '../domain/job-state.ts';
@@ -12,24 +12,24 @@ import type { ChangeRequest, JobsChanged } from './change-jobs.ts';
 import type { ErrorsRequest, FoundErrors } from './job-errors.ts';
 import type { ClaimedJob, AssignedJob, Slot } from './slots.ts';
 
-/** A job to accept. */
+/** A job to submit. */
 export interface Submission {
   endpointId: string;
-  /** A UUID, or empty for one of ours. */
+  /** A UUID; empty if core shall make one. */
   requestId: string;
   kind: SubmitKind;
   /** JSON text. */
   input: Buffer;
-  /** Empty: none. */
+  /** Empty if there is none. */
   webhook: string;
   policy: PolicyRequest;
-  /** S3Config message bytes; undefined: none. */
+  /** Encoded S3Config message; `undefined` if there is none. */
   s3Config: Buffer | undefined;
-  /** SYNC: how long the caller means to wait, in milliseconds. */
+  /** For SYNC: how long the caller will wait, in milliseconds. */
   waitMs: number;
-  /** Empty: none. */
+  /** Empty if there is none. */
   idempotencyKey: string;
-  /** Of a trace that is recorded. */
+  /** W3C trace context, if the trace is sampled. */
   traceparent?: string | undefined;
 }
 
@@ -39,9 +39,9 @@ export interface AttemptOutcome extends MachineAttempt {
   output: Buffer | undefined;
   /** For FAILED, LOST and STOPPED. */
   error: string;
-  /** How long the worker was at it, in milliseconds. Undefined: since it was given the job. */
+  /** Execution time in milliseconds; `undefined` counts from the claim. */
   executionMs?: number;
-  /** For LOST: its worker ran out of memory by it. */
+  /** For LOST: the worker ran out of memory. */
   outOfMemory?: boolean;
 }
 
@@ -61,16 +61,16 @@ export interface Chunk {
   metrics: Buffer | undefined;
 }
 
-/** A place in a job's chunks; reading goes on strictly after it. */
+/** A position in a job's chunks. Reading continues strictly after it. */
 export interface ChunkCursor {
   attempt: number;
   number: number;
 }
 
-/** An answer to a reader of chunks. */
+/** A page of chunks. */
 export interface ChunkPage {
   chunks: Chunk[];
-  /** When it is final and `more` is false, no chunk will follow. */
+  /** The job's state. If it is final and `more` is false, no chunk follows. */
   state: JobState;
   cursor: ChunkCursor;
   more: boolean;
@@ -81,95 +81,107 @@ export interface ChunkPage {
 export interface EndpointHealth {
   jobs: { completed: number; failed: number; inProgress: number; inQueue: number; retried: number };
   workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number; standby: number };
-  /** Why the throttled workers find no place; absent when none is throttled, or nobody has looked yet. */
+  /** Why throttled workers cannot be placed; absent if none is throttled or none was evaluated yet. */
   refusal?: PlacementRefusal;
-  /** Why no machine could ever take one of its workers; absent while one could. */
+  /** Why no machine could ever run a worker of this endpoint; absent if one could. */
   cannotRun?: PlacementRefusal;
 }
 
-/** Resolves when the caller has room for a large output in memory. */
+/** Waits until the caller may hold a large output in memory. */
 export type AcquireMemory = () => Promise<void>;
 
-/** What callers ask for. All fail with DomainError. The caller has been authorized before. */
+/** Calls of the public API. All throw DomainError. The caller is authorized already. */
 export interface JobCalls {
-  /** Stored when this resolves. */
+  /** Submits a job. Resolves after the commit. */
   submit(submission: Submission): Promise<Job>;
   /**
    * Submits and waits; the wait is `submission.waitMs`. Aborting ends the wait, not the job. `onStored` gets the job as it was stored: queued, or
    * with the worker that took it at once.
    */
   submitAndWait(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job>;
-  /** `room` is waited for before a large output is read. */
+  /** Returns a job. `acquireMemory` is awaited before a large output is read. */
   get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; acquireMemory?: AcquireMemory }): Promise<Job>;
-  /** What was submitted as its input. */
+  /** Returns the submitted input. */
   input(key: JobKey): Promise<Buffer>;
   wait(key: JobKey, waitMs: number, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<Job>;
-  /** `room` is waited for before a large page is read. */
+  /** Returns a page of chunks. `acquireMemory` is awaited before a large page is read. */
   readChunks(
     key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal, acquireMemory?: AcquireMemory,
   ): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;
   retry(key: JobKey): Promise<Job>;
-  /** Cancels or retries the next of all jobs that a filter finds. */
+  /** Cancels or retries the next batch of the jobs that a filter matches. */
   change(request: ChangeRequest): Promise<JobsChanged>;
-  /** Number of removed jobs. */
+  /** Deletes the queued jobs. Returns their number. */
   purge(endpointId: string): Promise<number>;
   list(endpointId: string, page: JobListRequest): Promise<JobListPage>;
-  /** What jobs failed of lately, in groups. */
+  /** Returns the recent errors in groups. */
   errors(endpointId: string, request: ErrorsRequest): Promise<FoundErrors>;
   health(endpointId: string): Promise<EndpointHealth>;
-  /** Webhook calls of a job with these fields, newest first. */
+  /** Returns the webhook calls of a job that match the filters, newest first. */
   webhooks(key: JobKey, filters?: Readonly<Record<string, string>>): Promise<WebhookCallRecord[]>;
-  /** Asks for the newest of them anew. */
+  /** Orders the newest webhook call again. */
   redriveWebhook(key: JobKey): Promise<WebhookCallRecord>;
 }
 
-/** What dispatch does with attempts. */
+/** Calls of dispatch. */
 export interface AttemptCalls {
   /**
-   * Claims up to one job per slot, all of one endpoint, and resolves after the commit. Slots that got no job stay with the caller, who gives
-   * them back. Cheap when this replica knows of no queued job: then it asks the database only from time to time, so call it often.
+   * Claims up to one job per slot, all of one endpoint. Resolves after the commit. The caller keeps slots that got no
+   * job and must unreserve them. Cheap when this replica knows of no queued job: the database is then asked only from
+   * time to time, so call it often.
    */
   claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]>;
   /**
-   * Claims jobs to be handed over behind `claimed`, one per slot: only such as have the policy of all of these, and have waited long enough
-   * that no other worker stands idle.
+   * Prefetches jobs behind `claimed`, one per slot. Takes only jobs that have the policy of all of these, and that
+   * have waited long enough for any idle worker to get them.
    */
   claimPrefetch(endpointId: string, slots: readonly Slot[], claimed: readonly AssignedJob[]): Promise<ClaimedJob[]>;
-  /** These attempts were handed over ahead and have not begun: their execution time counts from now. Those that are not current are left. */
+  /**
+   * Restarts the execution timeout of prefetched attempts that have not begun. Attempts that are not current stay as
+   * they are.
+   */
   postpone(attempts: readonly MachineAttempt[]): Promise<void>;
-  /** Those of these workers whose jobs another worker could begin: one stands idle, or the endpoint may have one more. */
+  /**
+   * Returns the workers whose prefetched jobs another worker could begin: one is idle, or the endpoint may have one
+   * more.
+   */
   replaceable(workers: readonly { endpointId: string; workerId: string }[]): Promise<string[]>;
   /**
-   * Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. An output that is no JSON makes
-   * the job FAILED. 'stale': nothing changed, somebody was first, or the attempt is not that machine's.
+   * Records an outcome. Resolves after the commit. Chunks of the attempt that were appended before are stored first.
+   * An output that is not JSON makes the job FAILED. Returns 'stale' if nothing changed: another outcome came first,
+   * or the attempt is not that machine's.
    */
   recordOutcome(outcome: AttemptOutcome): Promise<'recorded' | 'stale'>;
   /**
-   * Stores chunks of one endpoint from one machine, in their order and behind those that were given before; resolves after the commit. Those of an attempt that
-   * is not current, or not that machine's, are dropped silently. Answers those that are no JSON: their jobs are FAILED now, and what follows them is dropped.
+   * Appends chunks of one endpoint from one machine, in order. Resolves after the commit. Chunks of an attempt that
+   * is not current or not that machine's are dropped. Returns the chunks that are not JSON: their jobs are FAILED,
+   * and what follows them is dropped.
    */
   appendChunks(chunks: readonly AttemptChunk[]): Promise<AttemptChunk[]>;
-  /** Shows a progress value; only the latest counts. Bounded and lossy by design: one that is no JSON is dropped too. */
+  /**
+   * Stores a progress value; only the latest counts. Lossy and bounded by design: a value that is not JSON is dropped
+   * too.
+   */
   recordProgress(key: MachineAttempt, output: Buffer): void;
   /**
-   * Loses all attempts of a machine, or of one of its workers, that are not in `held`; resolves after the commit with their number. For a
-   * Hello (held = what the agent lists), for a worker that died, for a machine that left.
+   * Records as LOST all attempts of a machine, or of one worker, that are not in `held`. Resolves after the commit
+   * with their number. Used for a Hello (`held` is what the agent lists), a dead worker, or a machine that left.
    */
   loseAttempts(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number>;
-  /** The input of a current attempt of that machine; undefined when it is not current any more. */
+  /** Returns the input of a current attempt of that machine; `undefined` if it is not current any more. */
   readInput(key: MachineAttempt): Promise<Buffer | undefined>;
-  /** Whether an attempt is current and of that machine. */
+  /** Returns whether an attempt is current and belongs to that machine. */
   isCurrent(key: MachineAttempt): Promise<boolean>;
-  /** S3Config message bytes of a claimed job; undefined: none. */
+  /** Returns the decrypted S3Config message of a claimed job; `undefined` if there is none. */
   openS3Config(job: ClaimedJob): Buffer | undefined;
 }
 
-/** The engine. */
+/** The job engine. */
 export interface JobEngine {
   calls: JobCalls;
   attempts: AttemptCalls;
-  /** Deletes all jobs of an endpoint in any state, for its deletion. Number of deleted jobs. */
+  /** Deletes all jobs of an endpoint that is being deleted. Returns their number. */
   deleteJobs(endpointId: string): Promise<number>;
   /** Loops and the notifier, in start order. */
   services: Service[];

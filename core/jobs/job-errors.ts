@@ -1,4 +1,4 @@
-/** Errors of an endpoint's failed jobs in groups. */
+/** Groups the errors of an endpoint's failed jobs. */
 import { ErrorGroups, checkGroupId, errorSpanMs } from '../domain/error-groups.ts';
 import type { ErrorGroup } from '../domain/error-groups.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -11,22 +11,22 @@ export interface FoundErrors {
   groups: ErrorGroup[];
   groupCount: number;
   jobs: number;
-  /** There are older ones that were not looked at. */
+  /** Whether older failed jobs were not examined. */
   more: boolean;
 }
 
-/** Which errors. */
+/** Selects errors. */
 export interface ErrorsRequest {
-  /** How far back the jobs may have ended; 0: a day. */
+  /** How far back the jobs ended, in milliseconds; 0 means a day. */
   spanMs: number;
-  /** Only this group, with the ids of all its jobs; empty: all groups. */
+  /** Only this group, with the ids of all its jobs; empty for all groups. */
   groupId: string;
 }
 
-/** Jobs of a slice, and of all slices of a call. */
+/** Jobs of one slice, and of all slices of a call. */
 const SLICE = 500;
 const JOBS_MAX = 10_000;
-/** Bytes of the errors that a call looks at. */
+/** Bytes of errors that one call reads. */
 export const ERROR_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface JobErrorsOptions {
@@ -41,7 +41,7 @@ export class JobErrors {
     this.#options = options;
   }
 
-  /** INVALID_REQUEST: a span out of range, or no id of a group. */
+  /** Returns the groups. Throws INVALID_REQUEST for a span out of range or an invalid group id. */
   async list(endpointId: string, { spanMs: span, groupId }: ErrorsRequest): Promise<FoundErrors> {
     const { stores, clock } = this.#options;
     const spanMs = errorSpanMs(span);

@@ -1,4 +1,4 @@
-/** Lets readers wait until something happens to their job. A notification is a hint: whoever waits also looks again after a while. */
+/** Lets readers wait for changes of a job. A notification is a hint: readers also poll. */
 import { OverloadError } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { JobKey } from '../domain/job.ts';
@@ -15,13 +15,16 @@ class JobSubscription {
     this.#unsubscribe = unsubscribe;
   }
 
-  /** Something happened. */
+  /** Wakes the reader. */
   notify(): void {
     this.#notified = true;
     this.#wake?.();
   }
 
-  /** Resolves when something happened, `ms` have passed or the signal aborts. At once when something happened since the last wait. */
+  /**
+   * Resolves after a notification, after `ms` milliseconds, or when the signal aborts; at once if a notification came
+   * since the last wait.
+   */
   wait(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -51,13 +54,13 @@ export class JobSubscriptions {
   readonly #subscriptions = new Map<string, Set<JobSubscription>>();
   #count = 0;
 
-  /** At most `max` subscriptions at once. */
+  /** `max`: most subscriptions at once. */
   constructor(clock: Clock, max: number) {
     this.#clock = clock;
     this.#max = max;
   }
 
-  /** OverloadError: too many readers wait. */
+  /** Subscribes to a job. Throws OverloadError if too many readers wait. */
   subscribe(key: JobKey): JobSubscription {
     if (this.#count >= this.#max) throw new OverloadError('stream readers');
     const name = `${key.endpointId}/${key.jobId}`;
@@ -69,7 +72,7 @@ export class JobSubscriptions {
     return subscription;
   }
 
-  /** Something happened to these jobs. */
+  /** Wakes all readers of these jobs. */
   notify(keys: readonly JobKey[]): void {
     if (this.#count === 0) return;
     for (const key of keys) for (const subscription of this.#subscriptions.get(`${key.endpointId}/${key.jobId}`) ?? []) subscription.notify();

@@ -5,9 +5,9 @@ import type { Stores } from '../store/storage.ts';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
-/** With a page it is still a whole number of PostgreSQL. */
+/** Offset plus page size still fits PostgreSQL's integer. */
 const OFFSET_MAX = 2_000_000_000;
-/** The last millisecond that contracts can say, of the year 9999. */
+/** The last millisecond that the contract can express: the end of the year 9999. */
 export const TIME_MS_MAX = 253_402_300_799_999;
 
 export class ListJobs {
@@ -17,7 +17,10 @@ export class ListJobs {
     this.#jobs = jobs;
   }
 
-  /** A page; a limit of 0 is 100. INVALID_REQUEST: offset, limit or a time out of range, or times out of order. */
+  /**
+   * Returns a page of jobs; a limit of 0 means 100. Throws INVALID_REQUEST for an offset, limit or time out of range,
+   * or times out of order.
+   */
   async list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
     const { state, oldestFirst, longest, submitted, after, offset } = page;
     const limit = page.limit === 0 ? LIMIT_DEFAULT : page.limit;
@@ -28,7 +31,7 @@ export class ListJobs {
   }
 }
 
-/** INVALID_REQUEST: a time out of range, or times out of order. */
+/** Throws INVALID_REQUEST for a time out of range or times out of order. */
 export function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['submitted']>): void {
   checkTime('submitted_from', fromMs);
   checkTime('submitted_until', untilMs);
@@ -37,7 +40,7 @@ export function checkTimes({ fromMs, untilMs }: NonNullable<JobListRequest['subm
   }
 }
 
-/** INVALID_REQUEST: out of range. */
+/** Throws INVALID_REQUEST for a time out of range. */
 export function checkTime(name: string, ms: number | undefined): void {
   if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) throw new DomainError('INVALID_REQUEST', `${name} must be a time of the years 1970 to 9999`);
 }

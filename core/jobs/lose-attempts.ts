@@ -1,4 +1,4 @@
-/** Takes attempts back from a machine or a worker that does not hold them any more. */
+/** Records attempts as LOST that a machine or worker no longer holds. */
 import type { Stores } from '../store/storage.ts';
 import type { AttemptCalls } from './job-engine.ts';
 import type { AttemptKey } from '../domain/job.ts';
@@ -12,7 +12,7 @@ export class LoseAttempts {
     this.#recordOutcome = options.recordOutcome;
   }
 
-  /** See AttemptCalls.loseAttempts. */
+  /** Implements AttemptCalls.loseAttempts. */
   async lose(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number> {
     const keep = new Set(held.map(nameOf));
     const current = await this.#attempts.listOf(holder.machineId, holder.workerId);

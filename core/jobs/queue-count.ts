@@ -1,19 +1,19 @@
-/** How many jobs wait, as far as this replica knows: counted now and then, and corrected by what was queued and claimed here since. */
+/** Estimates the queue length: counted now and then, corrected by what was queued and claimed here since. */
 import type { Clock } from '../runtime/clock.ts';
 
-/** A count older than this many milliseconds is made again in the background, and before use after the other. */
+/** Age in milliseconds at which a count is refreshed in the background; past `USABLE_MS` it is refreshed before use. */
 const FRESH_MS = 1_000;
 const USABLE_MS = 5_000;
-/** Nobody is refused by a count older than this many milliseconds, or than ten times what counting takes. */
+/** No submission is rejected by a count older than this many milliseconds, or than ten times what counting takes. */
 const REFUSABLE_MS = 50;
 
 export class QueueCount {
   readonly #clock: Clock;
   readonly #read: () => Promise<number>;
   #counted = 0;
-  /** Jobs queued here less jobs claimed here since then. */
+  /** Jobs queued here less jobs claimed here since the count. */
   #changed = 0;
-  /** So many queued while the others were counted: these may be among them, and have been added all the same. */
+  /** Jobs queued during the count: they may be in it and have been added as well. */
   #maybeTwice = 0;
   #queuedMeanwhile = 0;
   #countedAtMs = -Infinity;
@@ -25,17 +25,20 @@ export class QueueCount {
     this.#read = read;
   }
 
-  /** Jobs were queued (positive) or claimed (negative) here. */
+  /** Adds the jobs queued (positive) or claimed (negative) here. */
   changed(count: number): void {
     this.#changed += count;
     if (count > 0) this.#queuedMeanwhile += count;
   }
 
-  /** Passes while at most `max` jobs wait, at once when that is known. Else fails with what `refusal` makes. */
+  /**
+   * Admits a submission while at most `max` jobs wait, without a promise if the count is fresh. Else throws the error
+   * that `refusal` makes.
+   */
   admit(max: number, refusal: () => Error): void | Promise<void> {
     const ageMs = this.#clock.monotonicMs() - this.#countedAtMs;
     if (ageMs > USABLE_MS || this.#counted + this.#changed > max) return this.#admitByCount(max, refusal);
-    // Failing in the background is fine: the count gets too old and the next submission meets the failure.
+    // A background failure is ignored: the count becomes too old and the next submission gets the error.
     if (ageMs > FRESH_MS) this.#count().catch(() => {});
   }
 
@@ -45,7 +48,7 @@ export class QueueCount {
     if (this.#surelyOver(max)) throw refusal();
   }
 
-  /** Nobody is refused because of jobs that were counted twice. */
+  /** Returns whether more than `max` jobs wait even if some were counted twice. */
   #surelyOver(max: number): boolean {
     return this.#counted + this.#changed - this.#maybeTwice > max;
   }

@@ -1,25 +1,25 @@
 /**
- * What this replica knows of each endpoint's queue: whether there may be jobs in it, and up to which position it has claimed. All of it is
- * a guess that costs nothing: positions before a place are looked at again when somebody says so, and from time to time anyway.
+ * Estimates for each endpoint whether its queue may hold jobs, and the position up to which this replica has claimed.
+ * A wrong estimate costs only time: earlier positions are scanned again after a notice, and periodically.
  */
 import type { Clock } from '../runtime/clock.ts';
 
-/** From where to claim. */
+/** The positions to claim from. */
 export interface ClaimPlan {
   afterNormal: number;
   afterLow: number;
-  /** The scan starts at the beginning. */
+  /** Whether the scan starts at the beginning of the queue. */
   full: boolean;
-  /** State of the guess when the plan was made. */
+  /** Version of the estimate when the plan was made. */
   version: number;
 }
 
-/** What a claim found. */
+/** The result of a claim. */
 export interface ClaimFinding {
-  /** How many jobs were asked for. */
+  /** Number of jobs that the claim asked for. */
   asked: number;
   claims: readonly { position: number; lowPriority: boolean }[];
-  /** How long it took in milliseconds. */
+  /** Duration in milliseconds. */
   tookMs: number;
 }
 
@@ -28,23 +28,26 @@ interface Cursor {
   low: number;
   maybeQueued: boolean;
   version: number;
-  /** Jobs queued here less jobs claimed here, since the queue was last seen empty: when it is 0, nothing of ours can wait. */
+  /**
+   * Jobs queued here less jobs claimed here since the queue was last seen empty; 0 means that no job queued here can
+   * wait.
+   */
   count: number;
-  /** Claims that run, and the lowest position that was queued since the first of them began. */
+  /** Claims in flight, and the lowest position queued since the first of them began. */
   claiming: number;
   raised: number;
   fullDueAtMs: number;
-  /** Lowest position queued here that other replicas have not been told of. */
+  /** Lowest position queued here that was not published to other replicas yet. */
   unreported: number | undefined;
-  /** When dispatch last asked for jobs. */
+  /** When dispatch last asked for jobs, in monotonic milliseconds. */
   wantedAtMs: number;
 }
 
-/** A full scan is made at most this often, in milliseconds, … */
+/** Least time between two full scans, in milliseconds. */
 const FULL_PERIOD_MS = 1_000;
-/** … and takes at most this share of the time when it is slow. */
+/** Largest share of time that full scans may take when they are slow. */
 const FULL_SHARE = 0.02;
-/** An endpoint that nobody asked about for this many milliseconds is no longer watched. */
+/** An endpoint without a claim for this many milliseconds is no longer watched. */
 const WATCH_MS = 60_000;
 
 export class QueueCursors {
@@ -55,20 +58,20 @@ export class QueueCursors {
     this.#clock = clock;
   }
 
-  /** `count` jobs were queued here, the first of them at `position`. */
+  /** Records that `count` jobs were queued here, the first at `position`. */
   queued(endpointId: string, position: number, count: number): void {
     const cursor = this.#raise(endpointId, position);
     cursor.count += count;
     cursor.unreported = Math.min(cursor.unreported ?? position, position);
   }
 
-  /** Another replica says that jobs were queued, the first of them at `position`. */
+  /** Records that another replica queued jobs, the first at `position`. */
   learnPosition(endpointId: string, position: number): void {
-    // How many they are is not known, so the count alone will not tell when all are claimed.
+    // Their number is unknown, so the count alone cannot show when all are claimed.
     this.#raise(endpointId, position).count += 1;
   }
 
-  /** The lowest position queued here since this was asked last; 0 = look from the start. */
+  /** Returns and resets the lowest position queued here since the last call; 0 means scan from the start. */
   takeUnreported(endpointId: string): number {
     const cursor = this.#cursors.get(endpointId);
     const position = cursor?.unreported ?? 0;
@@ -76,12 +79,12 @@ export class QueueCursors {
     return position;
   }
 
-  /** Whether jobs may wait in this queue. */
+  /** Returns whether jobs may wait in this queue. */
   maybeQueued(endpointId: string): boolean {
     return this.#cursor(endpointId).maybeQueued;
   }
 
-  /** From where to claim; undefined when there is nothing to claim as far as is known. Every plan is followed by `learn`. */
+  /** Returns where to claim from; `undefined` if the queue seems empty. Every plan must be followed by `learn`. */
   plan(endpointId: string): ClaimPlan | undefined {
     const cursor = this.#cursor(endpointId);
     const nowMs = this.#clock.monotonicMs();
@@ -93,13 +96,13 @@ export class QueueCursors {
     return { afterNormal: full ? 0 : cursor.normal, afterLow: full ? 0 : cursor.low, full, version: cursor.version };
   }
 
-  /** Learns from a claim; from one that failed with `asked` 0. */
+  /** Updates the estimate from a claim; a failed claim passes `asked` 0. */
   learn(endpointId: string, plan: ClaimPlan, finding: ClaimFinding): void {
     const cursor = this.#cursor(endpointId);
     cursor.claiming -= 1;
     cursor.count -= finding.claims.length;
     for (const claim of finding.claims) {
-      // What was queued while the claim ran may lie before the place it has reached.
+      // Jobs queued while the claim ran may lie before the position that it reached.
       const reached = Math.min(claim.position, cursor.raised - 1);
       if (claim.lowPriority) cursor.low = Math.max(reached, 0);
       else cursor.normal = Math.max(reached, 0);
@@ -110,7 +113,7 @@ export class QueueCursors {
     if (cursor.count <= 0) cursor.maybeQueued = false;
   }
 
-  /** Endpoints that are believed empty and that dispatch has asked about lately. */
+  /** Returns endpoints that seem empty and that dispatch has asked for lately. */
   watched(): string[] {
     const nowMs = this.#clock.monotonicMs();
     const watched: string[] = [];
@@ -122,7 +125,7 @@ export class QueueCursors {
     return watched;
   }
 
-  /** The database says that there are queued jobs after all. */
+  /** Records that the database has queued jobs after all. */
   correct(endpointId: string): void {
     this.#raise(endpointId, 0).fullDueAtMs = 0;
   }
@@ -140,7 +143,7 @@ export class QueueCursors {
   #cursor(endpointId: string): Cursor {
     let cursor = this.#cursors.get(endpointId);
     if (!cursor) {
-      // A new replica must look once: jobs may wait since before it started.
+      // A new replica scans once: jobs may wait since before it started.
       cursor = {
         normal: 0, low: 0, maybeQueued: true, version: 0, count: 1, claiming: 0, raised: Infinity, fullDueAtMs: 0, unreported: undefined,
         wantedAtMs: this.#clock.monotonicMs(),

@@ -1,4 +1,7 @@
-/** Refuses submissions to a queue that is too long (docs/reference/api.md#queue-length), and of an account whose quota of queued jobs is used up. */
+/**
+ * Rejects submissions to a queue that is too long (docs/reference/api.md#queue-length), and of an account whose quota
+ * of queued jobs is used up.
+ */
 import type { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { queueLengthMax } from '../domain/queue-limit.ts';
@@ -10,19 +13,19 @@ import type { Stores } from '../store/storage.ts';
 import { QueueCount } from './queue-count.ts';
 
 const ENTRIES_MAX = 20_000;
-/** Queues whose length is read in one statement, and that may wait to be. */
+/** Queues of one statement, and queues that may wait to be counted. */
 const BATCH_MAX = 500;
 const WAITING_MAX = 50_000;
 
-/** The counts are corrected at least once a second while they are used. */
+/** Counts are refreshed at least once a second while they are used. */
 export class QueueGate {
   readonly #counts: Stores['counts'];
   readonly #clock: Clock;
   readonly #lengths: Batcher<string, number>;
   readonly #endpoints = boundedCache<string, QueueCount>(ENTRIES_MAX);
-  /** Of accounts with a quota. */
+  /** Counts of accounts that have a quota. */
   readonly #accounts = boundedCache<string, QueueCount>(ENTRIES_MAX);
-  /** The account of an endpoint, where it has a quota. */
+  /** The account of each endpoint whose account has a quota. */
   readonly #accountOf = boundedCache<string, string>(ENTRIES_MAX);
 
   constructor({ counts }: Pick<Stores, 'counts'>, clock: Clock) {
@@ -32,7 +35,10 @@ export class QueueGate {
     this.#lengths = new Batcher({ name: 'queue lengths', clock, itemsMax: BATCH_MAX, waitingMax: WAITING_MAX, flush });
   }
 
-  /** Lets a submission pass, at once when the counts allow. QUEUE_FULL: the queue is too long, or the account's quota is used up. */
+  /**
+   * Admits a submission, without a promise if the counts are fresh. Throws QUEUE_FULL if the queue is too long or the
+   * account's quota is used up.
+   */
   admit(facts: EndpointFacts): void | Promise<void> {
     const admitted = this.#admitEndpoint(facts);
     const quota = facts.queuedJobQuota;
@@ -43,14 +49,14 @@ export class QueueGate {
     return admitted ? admitted.then(() => this.#admitAccount(facts, quota)) : this.#admitAccount(facts, quota);
   }
 
-  /** Jobs were queued (positive) or claimed (negative) here. */
+  /** Adds the jobs queued (positive) or claimed (negative) here. */
   changed(endpointId: string, count: number): void {
     this.#endpoints.get(endpointId)?.changed(count);
     const accountId = this.#accountOf.get(endpointId);
     if (accountId !== undefined) this.#accounts.get(accountId)?.changed(count);
   }
 
-  /** The queue was emptied: count again before anything is refused. */
+  /** Drops the count after a purge, so that nothing is rejected by it. */
   forget(endpointId: string): void {
     this.#endpoints.delete(endpointId);
     const accountId = this.#accountOf.get(endpointId);
@@ -64,7 +70,7 @@ export class QueueGate {
       + `workersMax of ${workersMax}. Try again later, raise workersMax or purge the queue.`));
   }
 
-  /** A quota of 5 is 5 jobs: the sixth is refused. */
+  /** A quota of 5 admits 5 jobs and rejects the sixth. */
   #admitAccount({ id, accountId }: EndpointFacts, quota: number): void | Promise<void> {
     this.#accountOf.set(id, accountId);
     const counted = this.#of(this.#accounts, accountId, () => this.#counts.queuedOfAccount(accountId));

@@ -1,6 +1,6 @@
 /**
- * Reads streamed output: from a place of the reader's own, or from the place that all other readers of the job share. Readers of many jobs share
- * statements, as they are all woken by what one statement stored.
+ * Reads streamed output: from the reader's own cursor, or from the cursor that all other readers of the job share.
+ * One statement serves readers of many jobs, because one stored batch wakes them together.
  */
 import { isJobId } from '../domain/job-id.ts';
 import { READ_CHUNKS_BYTES_MAX, READ_CHUNKS_MAX, WAIT_MS_MAX } from '../domain/job-limits.ts';
@@ -19,29 +19,29 @@ import { JobSubscriptions } from './job-subscriptions.ts';
 export interface ReadChunksOptions {
   stores: Pick<Stores, 'chunks'>;
   events: CoreEvents;
-  /** Default: nobody counts. */
+  /** Default: no metrics. */
   meter?: EngineMeter | undefined;
   clock: Clock;
 }
 
-/** What a reader asks for. */
+/** A read request. */
 export interface ReadChunksRequest {
-  /** Undefined: the shared place, which moves on. */
+  /** `undefined` reads from the shared cursor and advances it. */
   cursor: ChunkCursor | undefined;
   /** How long to wait for the first chunk, in milliseconds. */
   waitMs: number;
-  /** 0 = as many as fit. */
+  /** Most chunks; 0 means as many as fit. */
   limit: number;
 }
 
-/** What a look at a job comes to for a reader; undefined: another reader of the shared place was there first, so look again. */
+/** Result of one read; `undefined` if another reader advanced the shared cursor first, so read again. */
 type Look = ChunkRead | undefined;
 
-/** Readers who may wait at once on this replica. */
+/** Readers that may wait at once on this replica. */
 export const READERS_MAX = 50_000;
-/** A waiting reader looks again without a notification after this many milliseconds. */
+/** A waiting reader polls after this many milliseconds without a notification. */
 const POLL_PERIOD_MS = 1_500;
-/** What readers get of a statement that they share, so that its answer stays under 13 MB; who finds more reads alone. */
+/** Limits of one reader in a shared statement, so that its result stays under 13 MB; larger pages are read alone. */
 const SHARED_BOUNDS: ChunkPageBounds = { chunksMax: 100, bytesMax: 64 * 1024, allOrNothing: true };
 const SHARED_READERS_MAX = 200;
 const SHARED_AT_ONCE = 2;
@@ -70,7 +70,10 @@ export class ReadChunks {
     events.on('settled', (keys) => this.#subscriptions.notify(keys));
   }
 
-  /** Chunks as soon as there are some; none when the job is final, the wait is over or the signal aborts. JOB_NOT_FOUND. */
+  /**
+   * Returns chunks as soon as there are some; none if the job is final, the wait is over or the signal aborts. Throws
+   * JOB_NOT_FOUND.
+   */
   async read(key: JobKey, request: ReadChunksRequest, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<ChunkPage> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const limit = request.limit === 0 ? READ_CHUNKS_MAX : Math.min(request.limit, READ_CHUNKS_MAX);
@@ -85,7 +88,7 @@ export class ReadChunks {
       for (;;) {
         const page = await this.#page({ ...key, after: request.cursor, limit }, enter);
         const leftMs = untilMs - this.#clock.monotonicMs();
-        // Others wait for the room of whose large page somebody else took: it is not kept for a wait.
+        // If another reader took the large page, return: memory must not be held during a wait.
         if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted || hasMemory) return page;
         await subscription.wait(Math.min(leftMs, POLL_PERIOD_MS), signal);
       }
@@ -94,7 +97,7 @@ export class ReadChunks {
     }
   }
 
-  /** Together with other readers; alone when that is more than all of them can have. */
+  /** Reads in a shared statement, or alone if the page exceeds the shared limits. */
   async #page(request: ChunkPageRequest, enter: AcquireMemory): Promise<ChunkPage> {
     for (;;) {
       let found = await this.#shared.add(request);
@@ -121,7 +124,10 @@ export class ReadChunks {
   }
 }
 
-/** In the order of the statement. Of the readers of one shared place it serves the first: the others find what comes after. */
+/**
+ * Returns the requests in statement order, the first one only of each shared cursor: the others find what comes
+ * after.
+ */
 function oneForEachSharedPlace(requests: readonly ChunkPageRequest[]): ChunkPageRequest[] {
   const shared = new Set<string>();
   return requests.filter(({ endpointId, jobId, after }) => {

@@ -14,7 +14,7 @@ interface ReadRequest {
   omitOutput: boolean;
 }
 
-/** A job of a batch; `outputLeftOut`: it must be read alone. */
+/** A job of a batch. If `outputLeftOut`, it must be read alone. */
 interface Found {
   job: Job;
   outputLeftOut: boolean;
@@ -25,7 +25,7 @@ const BATCH_OUTPUT_BYTES_MAX = 64 * 1024;
 const BATCH_ITEMS_MAX = 200;
 const BATCHES_AT_ONCE = 3;
 const WHOLE_AT_ONCE = 4;
-/** Inputs that are in memory at a time, for people who look at them, and who may wait for that. */
+/** Inputs in memory at a time, and requests that may wait for them. Inputs are read for display only. */
 const INPUTS_AT_ONCE = 2;
 const INPUTS_WAITING_MAX = 500;
 const WAITING_MAX = 50_000;
@@ -51,7 +51,7 @@ export class ReadJob {
     });
   }
 
-  /** The job as it stands. JOB_NOT_FOUND. */
+  /** Returns the job. Throws JOB_NOT_FOUND. */
   async read(key: JobKey, options: { omitOutput: boolean; acquireMemory?: AcquireMemory | undefined }): Promise<Job> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const found = await this.#batcher.add({ key, omitOutput: options.omitOutput });
@@ -60,15 +60,15 @@ export class ReadJob {
     return await this.#whole.add(key);
   }
 
-  /** The input as it was submitted. JOB_NOT_FOUND; OverloadError: too many are being read. */
+  /** Returns the submitted input. Throws JOB_NOT_FOUND, or OverloadError if too many inputs are being read. */
   async input(key: JobKey): Promise<Buffer> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     return await this.#inputs.add(key);
   }
 
   /**
-   * Reads, then sets the remaining life when `ttlMs` is not 0: who fetches a result and lets it go at once must still get it.
-   * JOB_NOT_FOUND; INVALID_REQUEST: bad ttl.
+   * Returns the job, then sets its remaining life if `ttlMs` is not 0: the caller still gets the result it releases.
+   * Throws JOB_NOT_FOUND, or INVALID_REQUEST for a bad ttl.
    */
   async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; acquireMemory?: AcquireMemory }): Promise<Job> {
     const { ttlMs } = options;

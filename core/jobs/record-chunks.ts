@@ -1,4 +1,4 @@
-/** Stores streamed output in batches, in order, and knows what of an attempt is still on its way. */
+/** Stores streamed output in batches and in order, and tracks which chunks are not stored yet. */
 import { Batcher, OverloadError } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -16,22 +16,22 @@ import type { AttemptChunk } from './job-engine.ts';
 export interface RecordChunksOptions {
   stores: Pick<Stores, 'chunks'>;
   events: CoreEvents;
-  /** Checks of what users send, by account. */
+  /** Validates user data in slices, fair by account. */
   checks: SlicedWork;
-  /** A chunk cannot be shown, and its job must not go on without it. Resolves after the commit. */
+  /** Handles an invalid chunk: the job must not go on without it. Resolves after the commit. */
   onBroken(chunk: AttemptChunk, fault: string): Promise<unknown>;
   tasks: TaskGroup;
   clock: Clock;
   random: Random;
-  /** Default: nobody counts. */
+  /** Default: no metrics. */
   meter?: EngineMeter;
 }
 
-/** A batch of bytes is copied twice in one turn of the loop, some 2 ms for 4 MiB. */
+/** A batch is copied twice in one tick of the event loop, some 2 ms for 4 MiB. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
-/** A chunk counts as at least so many bytes: a batch has at most 1,024. */
+/** Least bytes that a chunk counts as, so that a batch has at most 1,024 chunks. */
 const CHUNK_BYTES_MIN = 4 * 1024;
-/** Chunks that are stored by one statement at most, of those that were given together. */
+/** Most chunks of one call that one statement stores. */
 const SLICE_CHUNKS_MAX = 500;
 const WAITING_MAX = 50_000;
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
@@ -43,9 +43,9 @@ export class RecordChunks {
   readonly #batcher: Batcher<readonly AttemptChunk[], void>;
   readonly #flushed: ((chunks: number) => void) | undefined;
   readonly #budget: ByteBudget;
-  /** The last that was given of each endpoint and machine and is not stored yet. */
+  /** The latest append of each endpoint and machine that is not stored yet. */
   readonly #pending = new Map<string, Promise<void>>();
-  /** The last of each whose check takes a while: what comes behind it must not be stored before. */
+  /** The latest append whose validation is still running: later chunks must not be stored before it. */
   readonly #checking = new Map<string, Promise<void>>();
   #unstored = 0;
 
@@ -64,7 +64,7 @@ export class RecordChunks {
     this.#budget = new ByteBudget('chunks', WAITING_BYTES_MAX, options.meter?.budgets);
   }
 
-  /** See AttemptCalls.appendChunks. OverloadError: too much waits already; say it again later. */
+  /** Implements AttemptCalls.appendChunks. Throws OverloadError if too much is waiting; retry later. */
   append(chunks: readonly AttemptChunk[]): Promise<AttemptChunk[]> {
     if (this.#unstored > 0 && this.#unstored + chunks.length > WAITING_MAX) return Promise.reject(new OverloadError('chunks'));
     this.#unstored += chunks.length;
@@ -80,13 +80,16 @@ export class RecordChunks {
     return result;
   }
 
-  /** Resolves when all chunks that were given before of the attempt's endpoint and machine are stored or have failed; undefined: there are none. */
+  /**
+   * Resolves when all chunks appended before, for the attempt's endpoint and machine, are stored or have failed;
+   * `undefined` if there are none.
+   */
   pending(key: MachineAttempt): Promise<void> | undefined {
     return this.#pending.get(laneOf(key));
   }
 
   #checkAndStore(name: string, chunks: readonly AttemptChunk[], before: Promise<void> | undefined): Promise<AttemptChunk[]> {
-    // By endpoint, which never has to be asked for: an owner's work keeps its order.
+    // Validated per endpoint, which is known without a lookup and keeps the order of an owner's chunks.
     const faults = chunks.map((chunk) => this.#options.checks.run(chunk.endpointId, bytesOf([chunk]), faultOfChunk(chunk)));
     const earlier = this.#checking.get(name);
     if (earlier || faults.some((fault) => fault instanceof Promise)) {
@@ -96,7 +99,7 @@ export class RecordChunks {
     return this.#store(chunks, faults as Fault[], before);
   }
 
-  /** A reader must never get a chunk before the one in front of it. */
+  /** Stores chunks after their validation, and after earlier chunks: readers must never see a gap. */
   async #storeChecked(
     name: string, chunks: readonly AttemptChunk[],
     { faults, earlier, before }: { faults: Promise<Fault[]>; earlier: Promise<void> | undefined; before: Promise<void> | undefined },
@@ -121,7 +124,7 @@ export class RecordChunks {
     for (let from = 0; from < sound.length; from += SLICE_CHUNKS_MAX) added.push(this.#batcher.add(sound.slice(from, from + SLICE_CHUNKS_MAX)));
     await Promise.all(added);
     if (broken.size === 0) return [];
-    // What came before is there when the job has ended.
+    // Earlier chunks must be stored before the job ends.
     await before;
     const indexes = [...broken.values()];
     for (const index of indexes) await this.#options.onBroken(chunks[index]!, faults[index]!);
@@ -142,7 +145,7 @@ export class RecordChunks {
   }
 }
 
-/** Places of the first chunk of each job that cannot be shown. */
+/** Returns the index of the first invalid chunk of each job. */
 function firstBroken(chunks: readonly AttemptChunk[], faults: readonly Fault[]): ReadonlyMap<string, number> {
   const broken = new Map<string, number>();
   for (const [index, fault] of faults.entries()) {

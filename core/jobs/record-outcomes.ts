@@ -1,4 +1,7 @@
-/** Records how attempts ended. Nothing given up: as long as this process lives and the database comes back, every outcome is recorded. */
+/**
+ * Records how attempts ended. Never gives up: every outcome is recorded while this process lives and the database
+ * comes back.
+ */
 import { lossText, rememberedAs, outcomeRule } from '../domain/attempt-outcome.ts';
 import type { RetryRules } from '../domain/attempt-outcome.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -32,16 +35,16 @@ export interface RecordOutcomesOptions {
   gate: QueueGate;
   traffic: TrafficMeter;
   events: CoreEvents;
-  /** Checks of what users send, by account. */
+  /** Validates user data in slices, fair by account. */
   checks: SlicedWork;
   tasks: TaskGroup;
-  /** Hears of every job that became final, with its output, before anybody else. */
+  /** Receives every job that became final, with its output, before any other listener. */
   onFinal(job: Job): void;
-  /** Webhook calls were ordered. */
+  /** Called when webhook calls were ordered. */
   onWebhooks(): void;
-  /** Default: nobody counts. */
+  /** Default: no metrics. */
   meter?: EngineMeter;
-  /** Default: nothing is traced. */
+  /** Default: no traces. */
   tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
@@ -52,13 +55,13 @@ type RecordResult = 'recorded' | 'stale';
 type Rules = RetryRules & { accountId: string };
 
 const BATCH_ITEMS_MAX = 500;
-/** A batch of bytes is copied twice in one turn of the loop, some 2 ms for 4 MiB. */
+/** A batch is copied twice in one tick of the event loop, some 2 ms for 4 MiB. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const WAITING_MAX = 50_000;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
-/** A batch that has failed for this many milliseconds is told of, and again after as many more. */
+/** A batch that keeps failing is logged after this many milliseconds, and again after as many more. */
 const WARN_PERIOD_MS = 5_000;
-/** Rules of an endpoint that was deleted: its jobs are being deleted too. */
+/** Rules for a deleted endpoint: its jobs are being deleted too. */
 const NO_RETRIES: Rules = { retryLimit: 0, retryHandlerErrors: false, accountId: '' };
 
 export class RecordOutcomes {
@@ -81,13 +84,13 @@ export class RecordOutcomes {
     });
   }
 
-  /** See AttemptCalls.recordOutcome. OverloadError: too much waits already; say it again later. */
+  /** Implements AttemptCalls.recordOutcome. Throws OverloadError if too much is waiting; retry later. */
   record(outcome: AttemptOutcome): Promise<RecordResult> {
     const rules = this.#rules(outcome.endpointId);
     return rules instanceof Promise ? rules.then((known) => this.#check(outcome, known)) : this.#check(outcome, rules);
   }
 
-  /** Many wait for one commit: what is known at once is done at once, so that each has one promise. */
+  /** Avoids promises where the result is known at once: many outcomes wait for one commit. */
   #check(outcome: AttemptOutcome, rules: Rules): Promise<RecordResult> {
     const checked = this.#options.checks.run(rules.accountId, outcome.output?.length ?? 0, soundOutcome(outcome));
     return checked instanceof Promise ? checked.then((sound) => this.#add(entryOf(sound, rules))) : this.#add(entryOf(checked, rules));
@@ -116,7 +119,10 @@ export class RecordOutcomes {
     return entries.map((entry) => failed.get(entry) ?? (recorded.has(entry) ? 'recorded' : 'stale'));
   }
 
-  /** One statement for all; one for each when the database refuses the batch, so that one bad outcome does not hold up the others. */
+  /**
+   * Records all entries in one statement. If the database rejects the batch, records them one by one, so that a bad
+   * outcome does not block the others.
+   */
   async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<RecordedOutcome[]> {
     const { stores, clock, random, tasks, logger, meter, tracing } = this.#options;
     const trace = tracing?.ends('record outcomes', sorted);
@@ -148,7 +154,9 @@ export class RecordOutcomes {
     return all;
   }
 
-  /** All other outcomes of this replica wait behind a batch that goes on failing: that must never happen in silence. */
+  /**
+   * Logs a batch that keeps failing. All other outcomes of this replica wait behind it, which must never stay silent.
+   */
   #warner(outcomes: readonly OutcomeEntry[]): (error: unknown) => void {
     const { clock, logger, meter } = this.#options;
     let dueAtMs = clock.monotonicMs() + WARN_PERIOD_MS;
@@ -188,7 +196,7 @@ export class RecordOutcomes {
   }
 }
 
-/** Whose it is, for the log. */
+/** Returns the ids to log. */
 function refOf({ endpointId, jobId, attempt, machineId }: OutcomeEntry): object {
   return { endpointId, jobId, attempt, machineId };
 }

@@ -1,4 +1,4 @@
-/** Shows progress values. Only the latest of an attempt counts, so older ones are dropped before they cost anything. */
+/** Stores progress values. Only the latest of an attempt counts, so older ones are dropped early. */
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -11,24 +11,24 @@ import type { MachineAttempt } from '../domain/job.ts';
 
 export interface RecordProgressOptions {
   stores: Pick<Stores, 'chunks'>;
-  /** Checks of what users send, by account. */
+  /** Validates user data in slices, fair by account. */
   checks: SlicedWork;
   tasks: TaskGroup;
   clock: Clock;
   logger: Logger;
 }
 
-/** Values in one statement, and how many and how large may wait; further ones are dropped. */
+/** Values of one statement, and number and bytes of values that may wait. Further values are dropped. */
 const BATCH_ITEMS_MAX = 200;
 const WAITING_MAX = 10_000;
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
-/** Pause between two statements in milliseconds: nobody reads progress faster. */
+/** Pause between two statements, in milliseconds: nobody polls progress faster. */
 const PAUSE_MS = 50;
 
 export class RecordProgress {
   readonly #options: RecordProgressOptions;
   readonly #waiting = new Map<string, ProgressEntry>();
-  /** Latest values that are being checked, by attempt. */
+  /** Latest values being validated, by attempt. */
   readonly #checking = new Map<string, Buffer>();
   #bytes = 0;
   #running = false;
@@ -37,7 +37,7 @@ export class RecordProgress {
     this.#options = options;
   }
 
-  /** Takes the latest value of an attempt. One that is not JSON is dropped. */
+  /** Accepts the latest value of an attempt. Drops a value that is not JSON. */
   show(key: MachineAttempt, output: Buffer): void {
     this.forget(key);
     const checked = this.#options.checks.run(key.endpointId, output.length, isShowable(output));
@@ -49,7 +49,7 @@ export class RecordProgress {
     const name = nameOf(key);
     this.#checking.set(name, output);
     void checked.catch(() => false).then((isSound) => {
-      // A later value, or the end of the attempt, has come meanwhile.
+      // A later value or the end of the attempt has come meanwhile.
       if (this.#checking.get(name) !== output) return;
       this.#checking.delete(name);
       if (isSound) this.#show(key, output);
@@ -66,9 +66,9 @@ export class RecordProgress {
     this.#options.tasks.own(this.#run(), (error) => this.#options.logger.warn({ err: error }, 'progress was not shown'));
   }
 
-  /** Drops what waits for an attempt that has ended. */
+  /** Drops the waiting value of an attempt that has ended. */
   forget(key: MachineAttempt): void {
-    // Each outcome comes by here, and most jobs show no progress.
+    // Fast path: every outcome calls this, and most jobs have no progress.
     if (this.#checking.size === 0 && this.#waiting.size === 0) return;
     this.#checking.delete(nameOf(key));
     const earlier = this.#waiting.get(nameOf(key));
@@ -89,7 +89,10 @@ export class RecordProgress {
     }
   }
 
-  /** The oldest waiting values in order of their jobs. Of several for one job at most one is of its current attempt and machine. */
+  /**
+   * Returns the oldest waiting values, ordered by job. At most one value of a job is of its current attempt and
+   * machine.
+   */
   #take(): ProgressEntry[] {
     const taken = [...this.#waiting.entries()].slice(0, BATCH_ITEMS_MAX);
     for (const [, entry] of taken) this.forget(entry);

@@ -1,4 +1,4 @@
-/** What became of the webhook calls of a job, and asking for the newest one anew. */
+/** Lists the webhook calls of a job and orders the newest one again. */
 import { DomainError } from '../domain/errors.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
@@ -12,15 +12,15 @@ import type { ReadJob } from './read-job.ts';
 export interface RedriveWebhookOptions {
   stores: Pick<Stores, 'webhookResults'>;
   reads: ReadJob;
-  /** A call may be due. */
+  /** Called when a webhook call may be due. */
   onWebhooks: () => void;
 }
 
-/** How often one call may be asked for anew: what fails that often is mended by nobody asking again. */
+/** Times that one call may be ordered again. A call that fails that often does not succeed by another try. */
 export const REDRIVES_MAX = 20;
-/** What was seen may change before it is acted upon; by then it is another's doing. */
+/** Tries of the read-then-redrive race with other callers. */
 const LOOKS_MAX = 5;
-/** Calls of a job that are told; each end of a job orders one. */
+/** Most calls that are listed; each end of a job orders one. */
 const CALLS_MAX = 100;
 const CALL_STATES: readonly WebhookCallRecord['state'][] = ['WAITING', 'DELIVERED', 'GIVEN_UP'];
 
@@ -31,7 +31,10 @@ export class RedriveWebhook {
     this.#options = options;
   }
 
-  /** The calls that these fields have, newest first. JOB_NOT_FOUND; INVALID_REQUEST: another field than `state`, or a value that it never has. */
+  /**
+   * Returns the calls that match the filters, newest first. Throws JOB_NOT_FOUND, or INVALID_REQUEST for a field
+   * other than `state` or an unknown value.
+   */
   async list(key: JobKey, { state, ...others }: Readonly<Record<string, string>> = {}): Promise<WebhookCallRecord[]> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     for (const name of Object.keys(others)) throw noFilter(name, ['state']);
@@ -41,7 +44,7 @@ export class RedriveWebhook {
     return await stores.webhookResults.list(key, CALLS_MAX, state as WebhookCallRecord['state'] | undefined);
   }
 
-  /** The newest call, which will be made: ordered anew, or still to be made. JOB_NOT_FOUND; WEBHOOK_NOT_REDRIVABLE. */
+  /** Returns the newest call, ordered again or still due. Throws JOB_NOT_FOUND or WEBHOOK_NOT_REDRIVABLE. */
   async redrive(key: JobKey): Promise<WebhookCallRecord> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const { reads, stores, onWebhooks } = this.#options;
@@ -51,7 +54,7 @@ export class RedriveWebhook {
       [newest] = await stores.webhookResults.list(key, 1);
       if (newest?.state === 'WAITING') return newest;
       if (!newest || newest.redrives >= REDRIVES_MAX || !isAnnounced(state)) break;
-      // False: somebody else has asked for it since, or it is another one that is the newest now.
+      // Lost the race: another caller ordered it, or a newer call exists now.
       if (!(await stores.webhookResults.redrive(key, REDRIVES_MAX))) continue;
       onWebhooks();
       const [ordered = newest] = await stores.webhookResults.list(key, 1);

@@ -1,4 +1,4 @@
-/** Queues failed and timed-out jobs again, with their id and input, without their output. */
+/** Retries failed and timed-out jobs: queues them again with their id and input, without their output. */
 import { DomainError } from '../domain/errors.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { statesBefore } from '../domain/job-state.ts';
@@ -25,7 +25,7 @@ export class RetryJob {
     this.#options = options;
   }
 
-  /** The job, IN_QUEUE. JOB_NOT_FOUND; JOB_NOT_RETRYABLE in any other state. */
+  /** Returns the job, IN_QUEUE. Throws JOB_NOT_FOUND, or JOB_NOT_RETRYABLE in any other state. */
   async retry(key: JobKey): Promise<Job> {
     const { stores, events, reads, cursors, gate } = this.#options;
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);

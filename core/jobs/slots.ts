@@ -1,7 +1,7 @@
 /** What the job use cases need of dispatch: room on workers whose sessions this replica holds. Implemented by core/dispatch. */
 import type { ClaimedRow } from '../store/claim-store.ts';
 
-/** Room for one attempt on one worker. */
+/** Capacity for one attempt on one worker. */
 export interface Slot {
   endpointId: string;
   workerId: string;
@@ -14,15 +14,21 @@ export interface ClaimedJob extends ClaimedRow {
   prefetched?: boolean;
 }
 
-/** A job that a worker was given, as far as what goes to it next depends on it. Never its input: that would stay in memory for each idle worker. */
+/**
+ * The part of an assigned job that decides what is prefetched next. Must not contain the input, which would stay in
+ * memory for each idle worker.
+ */
 export type AssignedJob = Pick<ClaimedJob, 'jobId' | 'inputSize'>;
 
 /** The pool of free slots on this replica. */
 export interface SlotSource {
-  /** Takes up to `count` free slots of an endpoint out of the pool, so that nobody else claims for them. Never waits. */
+  /** Reserves up to `count` free slots of an endpoint, so that no other claim uses them. Never waits. */
   reserve(endpointId: string, count: number): Slot[];
-  /** Gives back slots that were not used. */
+  /** Returns reserved slots that were not used. */
   unreserve(slots: readonly Slot[]): void;
-  /** Sends committed claims to their workers; the slots are used until the attempts end. A claim whose session has gone is put back by its loss. */
+  /**
+   * Sends committed claims to their workers. The slots stay in use until the attempts end. A claim whose session is
+   * gone is recorded as lost and queued again.
+   */
   assign(jobs: readonly ClaimedJob[]): void;
 }

@@ -1,4 +1,4 @@
-/** Submits a job and waits for its end: POST /runsync. */
+/** Submits a job and waits for its end (POST /runsync). */
 import { isFinal } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
 import type { Submission } from './job-engine.ts';
@@ -17,11 +17,14 @@ export class SubmitAndWait {
     this.#reads = options.reads;
   }
 
-  /** The job when it is final, or as it stands when `submission.waitMs` is over or the signal aborts; stored in any case. `onStored` hears of it as stored. */
+  /**
+   * Returns the job when it is final, or its present state when `submission.waitMs` is over or the signal aborts. The
+   * job is stored in any case. `onStored` receives it as stored.
+   */
   async run(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job> {
     const prepared = await this.#submits.prepare(submission);
     const { endpointId, id: jobId } = prepared.job;
-    // Waiting begins first: a fast worker may be done before the answer to the insert is here.
+    // Register the waiter first: a fast worker may finish before the insert returns.
     const waiter = this.#waits.enter({ endpointId, jobId });
     try {
       const job = await this.#submits.store(prepared);

@@ -1,4 +1,4 @@
-/** Stores many submissions at once and gives those a worker for which one is free: one commit instead of two. */
+/** Stores many submissions in one statement and claims those for which a worker is free: one commit instead of two. */
 import { DomainError } from '../domain/errors.ts';
 import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { Job } from '../domain/job.ts';
@@ -25,9 +25,9 @@ export interface SubmitBatchOptions {
   gate: QueueGate;
   traffic: TrafficMeter;
   tasks: TaskGroup;
-  /** Default: nobody counts. */
+  /** Default: no metrics. */
   meter?: EngineMeter;
-  /** Default: nothing is traced. */
+  /** Default: no traces. */
   tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
@@ -44,7 +44,7 @@ export class SubmitBatch {
     this.#options = options;
   }
 
-  /** Stores jobs; answers each as stored. One whose id exists already is answered with the job of that id. */
+  /** Stores jobs and returns each as stored. If an id exists already, returns the job of that id. */
   async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
     const { random, clock, tasks, tracing } = this.#options;
     const trace = tracing?.batch('store jobs', jobs, ({ traceparent }) => traceparent);
@@ -64,7 +64,7 @@ export class SubmitBatch {
     return jobs.map((job) => stored.get(nameOf(job))?.job ?? new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'));
   }
 
-  /** Tells the rest of the replica about a job that was queued by itself. */
+  /** Announces a job that was queued outside a batch. */
   announceQueued(stored: StoredJob, job: NewJob): void {
     this.#count([job]);
     this.#announce([], new Map([[nameOf(stored.job), stored]]), '');
@@ -93,7 +93,7 @@ export class SubmitBatch {
     const stored = new Map<string, StoredJob>();
     for (const job of await submissions.insert(placed, claimId)) stored.set(nameOf(job.job), job);
     const missing = placed.filter(({ job }) => !stored.has(nameOf(job)));
-    // Rare: the same id again, or our own rows when the answer to an earlier try got lost.
+    // Rare: a repeated id, or own rows after the reply to an earlier try was lost.
     if (missing.length > 0) for (const job of await submissions.read(missing.map(({ job }) => job))) stored.set(nameOf(job.job), job);
     return stored;
   }

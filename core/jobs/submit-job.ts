@@ -1,4 +1,4 @@
-/** Accepts jobs: checked, given an id, stored in batches; the caller hears of it after the commit. */
+/** Accepts jobs: validates, gives an id, stores in batches. The caller gets the job after the commit. */
 import { DomainError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
@@ -25,17 +25,17 @@ export interface SubmitJobOptions extends PrepareOptions {
   gate: QueueGate;
   batch: SubmitBatch;
   reads: ReadJob;
-  /** Checks of what users send, by account. */
+  /** Validates user data in slices, fair by account. */
   checks: SlicedWork;
   tasks: TaskGroup;
-  /** Default: nobody counts. */
+  /** Default: no metrics. */
   meter?: EngineMeter;
   random: Random;
 }
 
-/** Jobs and bytes of one insert, inserts at once, jobs and bytes that may wait. */
+/** Jobs and bytes of one insert, concurrent inserts, and jobs and bytes that may wait. */
 const BATCH_ITEMS_MAX = 500;
-/** A batch of bytes is copied twice in one turn of the loop, some 2 ms for 4 MiB. */
+/** A batch is copied twice in one tick of the event loop, some 2 ms for 4 MiB. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const BATCHES_AT_ONCE = 2;
 const WAITING_MAX = 20_000;
@@ -62,7 +62,10 @@ export class SubmitJob {
     });
   }
 
-  /** Checks a submission. All its refusals come from here. OverloadError: too much of its account waits to be checked. */
+  /**
+   * Validates a submission. All its rejections come from here. Throws OverloadError if too much of its account waits
+   * to be validated.
+   */
   async prepare(submission: Submission): Promise<PreparedJob> {
     const { facts, gate, checks } = this.#options;
     const known = facts.get(submission.endpointId);
@@ -74,7 +77,7 @@ export class SubmitJob {
     return prepared;
   }
 
-  /** Stores a prepared job; resolves with it, or with the one that its id or key made earlier, after the commit. */
+  /** Stores a prepared job. Resolves after the commit with it, or with the job that its id or key made earlier. */
   store(prepared: PreparedJob): Promise<Job> {
     const { job, hashes } = prepared;
     return this.#budget.hold(job.input.length, () => (hashes ? this.#storeKeyed(job, hashes) : this.#batcher.add(job)));
@@ -82,7 +85,7 @@ export class SubmitJob {
 
   async #storeKeyed(job: NewJob, hashes: KeyHashes): Promise<Job> {
     const { stores, batch, clock, random, tasks, reads } = this.#options;
-    // Said again it finds what it made itself.
+    // Idempotent: a retry finds the job that it made itself.
     const insert = () => stores.submissions.insertKeyed({ job, ...hashes }, random.uuid());
     const result = await persist(insert, { clock, random, forMs: PERSIST_MS_MAX, signal: tasks.signal });
     if (result.is === 'reused') {

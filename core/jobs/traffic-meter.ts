@@ -1,8 +1,11 @@
-/** Counts what goes on at endpoints, in memory and for a few seconds: the traffic writer takes it away. What a crash loses is only missing in an estimate. */
+/**
+ * Counts the traffic of endpoints in memory; the traffic writer collects it every few seconds. A crash loses only a
+ * part of an estimate.
+ */
 import type { Job } from '../domain/job.ts';
 import { binOf } from '../domain/traffic.ts';
 
-/** What one endpoint had since it was taken last. */
+/** Traffic of one endpoint since the last `take`. */
 export interface MeteredTraffic {
   endpointId: string;
   arrived: number;
@@ -18,12 +21,12 @@ export interface MeteredTraffic {
 export class TrafficMeter {
   #byEndpoint = new Map<string, MeteredTraffic>();
 
-  /** A job was submitted. */
+  /** Counts a submitted job. */
   arrived(endpointId: string, lowPriority: boolean): void {
     this.#of(endpointId)[lowPriority ? 'arrivedLow' : 'arrived'] += 1;
   }
 
-  /** A job became final. One that never ran says nothing of executions. */
+  /** Counts a final job. A job that never ran has no execution time. */
   ended({ endpointId, state, delayMs, executionMs }: Job, lowPriority: boolean): void {
     const traffic = this.#of(endpointId);
     if (state === 'COMPLETED') traffic.completed += 1;
@@ -35,12 +38,12 @@ export class TrafficMeter {
     if (!lowPriority) count(traffic.waits, delayMs ?? 0);
   }
 
-  /** A job timed out without a word of its worker: how long it ran is core's own limit, and says nothing of executions. */
+  /** Counts a timed-out job. Its duration is core's own limit, so it gives no execution time. */
   timedOut(endpointId: string): void {
     this.#of(endpointId).failed += 1;
   }
 
-  /** Takes what was counted away. */
+  /** Returns and resets the counts. */
   take(): MeteredTraffic[] {
     const taken = [...this.#byEndpoint.values()];
     this.#byEndpoint = new Map();

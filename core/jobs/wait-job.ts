@@ -1,6 +1,6 @@
 /**
- * Waits for jobs to become final: in memory, woken by the commit on this replica or by a notice from another one. A notice is a hint; a slow
- * look at all waited-for jobs is the guarantee. Every wait ends by the server's own clock.
+ * Waits for jobs to become final, in memory. A commit on this replica or a notice of another wakes the waiter.
+ * Notices are hints; a slow poll of all waited-for jobs is the guarantee. Every wait ends by the server's clock.
  */
 import { DomainError } from '../domain/errors.ts';
 import { WAIT_MS_MAX } from '../domain/job-limits.ts';
@@ -26,25 +26,25 @@ export interface WaitJobOptions {
   logger: Logger;
 }
 
-/** How a wait ends: with the final job, because the job is gone, or before either. */
+/** How a wait ends: with the final job, with an error because the job is gone, or with neither. */
 type WaitEnd = Job | Error | undefined;
 
-/** One caller who waits. */
+/** One waiting caller. */
 export interface Waiter {
   readonly key: JobKey;
-  /** Of the job, among all that are waited for. */
+  /** Key of the job in the map of waiters. */
   readonly name: string;
   readonly ended: Promise<WaitEnd>;
   readonly sinceMs: number;
-  /** The job is in the table: from now on its absence means that it is gone. */
+  /** Whether the job is stored; from then on its absence means that it was deleted. */
   stored: boolean;
-  /** Ends the wait; harmless afterwards. */
+  /** Ends the wait. Idempotent. */
   end(how: WaitEnd): void;
 }
 
-/** Callers who may wait at once on this replica. */
+/** Callers that may wait at once on this replica. */
 export const WAITERS_MAX = 100_000;
-/** How often waited-for jobs are looked at without a hint, in milliseconds. */
+/** Period of the poll of waited-for jobs, in milliseconds. */
 const POLL_PERIOD_MS = 1_500;
 const POLL_ITEMS_MAX = 1_000;
 
@@ -61,12 +61,15 @@ export class WaitJob {
     options.events.on('settled', (keys) => this.#onFinal(keys));
   }
 
-  /** The slow look. */
+  /** The poll loop. */
   get service(): Service {
     return this.#loop;
   }
 
-  /** The job when it is final, or as it stands when the wait ends or the signal aborts. JOB_NOT_FOUND. */
+  /**
+   * Returns the job when it is final, or its present state when the wait ends or the signal aborts. Throws
+   * JOB_NOT_FOUND.
+   */
   async wait(key: JobKey, waitMs: number, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<Job> {
     const waiter = this.enter(key);
     waiter.stored = true;
@@ -79,7 +82,10 @@ export class WaitJob {
     }
   }
 
-  /** Begins to wait, before the job is even stored, so that no end is missed. Ends with `leave`. OverloadError: too many wait. */
+  /**
+   * Registers a waiter, possibly before the job is stored, so that no end is missed. The caller must `leave`. Throws
+   * OverloadError if too many wait.
+   */
   enter(key: JobKey): Waiter {
     if (this.#count >= WAITERS_MAX) throw new OverloadError('waits');
     const { promise: ended, resolve: end } = Promise.withResolvers<WaitEnd>();
@@ -92,7 +98,7 @@ export class WaitJob {
     return waiter;
   }
 
-  /** The end of a wait that `enter` began. */
+  /** Waits for the end of a wait that `enter` began, at most `waitMs` milliseconds. */
   async finish(waiter: Waiter, waitMs: number, signal: AbortSignal): Promise<Job> {
     const end = (): void => waiter.end(undefined);
     const timer = this.#options.clock.after(Math.min(waitMs, WAIT_MS_MAX), end);
@@ -108,7 +114,7 @@ export class WaitJob {
     }
   }
 
-  /** Stops waiting; harmless afterwards. */
+  /** Removes a waiter. Idempotent. */
   leave(waiter: Waiter): void {
     const others = this.#waiters.get(waiter.name);
     if (!others?.delete(waiter)) return;
@@ -116,7 +122,7 @@ export class WaitJob {
     if (others.size === 0) this.#waiters.delete(waiter.name);
   }
 
-  /** A job became final on this replica: whoever waits gets it without a read. */
+  /** Resolves the waiters of a job that became final on this replica, without a read. */
   resolve(job: Job): void {
     if (this.#waiters.size === 0) return;
     for (const waiter of this.#waiters.get(nameOf({ endpointId: job.endpointId, jobId: job.id })) ?? []) {
@@ -125,7 +131,7 @@ export class WaitJob {
     }
   }
 
-  /** Looks at all jobs that have been waited for since before the last look. */
+  /** Reads all jobs that were waited for since before the last poll. */
   async poll(): Promise<void> {
     const { clock, stores } = this.#options;
     const before = clock.monotonicMs() - POLL_PERIOD_MS / 2;
@@ -149,7 +155,7 @@ export class WaitJob {
     if (this.#waiters.size === 0) return;
     for (const key of keys) {
       if (!this.#waiters.has(nameOf(key))) continue;
-      // A failed look is made again by the poll.
+      // The poll retries a failed read.
       const { endpointId, jobId } = key;
       this.#check(key).catch((error: unknown) => this.#options.logger.debug({ err: error, endpointId, jobId }, 'a waited-for job could not be read'));
     }

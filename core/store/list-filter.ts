@@ -31,7 +31,7 @@ export function whereWord(conditions: Readonly<Record<string, SQL>>): Filter {
 }
 
 /** The conditions of what is asked. INVALID_REQUEST: another field, or a value that it never has. */
-export function matching(filters: Filters, asked: Readonly<Record<string, string>>): SQL[] {
+export function filterConditions(filters: Filters, asked: Readonly<Record<string, string>>): SQL[] {
   return Object.entries(asked).map(([name, value]) => {
     const filter = Object.hasOwn(filters, name) ? filters[name]! : undefined;
     if (!filter) throw noFilter(name, Object.keys(filters));

@@ -61,8 +61,8 @@ export class MetricStore {
   }
 
   /**
-   * Counts. On the hot pool, whose plans are the indexes: no queue is walked over, its length is in the tallies (core/store/endpoint-counters.ts), and the look for
-   * its first job begins where claims have come to.
+   * Returns the counts of the whole installation. Runs on the hot pool, which plans with indexes: no queue is scanned, its
+   * length is in the counters (core/store/endpoint-counters.ts), and the search for its first job begins after the last claim.
    */
   async fleet(): Promise<FleetCounts> {
     const [row] = await this.#hot<[FleetCounts]>`

@@ -8,7 +8,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 import type { Database } from './database.ts';
-import { matching } from './list-filter.ts';
+import { filterConditions } from './list-filter.ts';
 import type { Filters } from './list-filter.ts';
 
 /** Bytes of a page, beyond which only its last entry may go. */
@@ -103,7 +103,7 @@ export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, {
   const value = sort ? sql`(${by})::text` : sql`NULL`;
   const rows = await db.execute<{ id: string; at: number; bytes: number; value: string | null }>(sql`
     SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes, ${value} AS value
-    FROM ${from} WHERE ${and(where, found, ...matching(filters, view?.filters ?? {}), after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
+    FROM ${from} WHERE ${and(where, found, ...filterConditions(filters, view?.filters ?? {}), after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
     ORDER BY ${turn(by)}, ${turn(id)} LIMIT ${size + 1}`);
   return rows.map((row) => ({ id: row.id, at: Number(row.at), bytes: Number(row.bytes), ...(row.value === null ? {} : { value: row.value }) }));
 }

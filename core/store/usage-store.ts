@@ -3,7 +3,7 @@ import { sameCard } from '../domain/gpu-pools.ts';
 import { USAGE_RECORDS_MAX, checkUsageCost } from '../domain/usage.ts';
 import type { UsageBucket, UsageGrouping, UsageQuery, UsageRecord, UsageTotals } from '../domain/usage.ts';
 import type { Database } from './database.ts';
-import { matching } from './list-filter.ts';
+import { filterConditions } from './list-filter.ts';
 import { noCursor, orderOf } from './page.ts';
 import type { PageKey, PageRequest } from './page.ts';
 
@@ -57,7 +57,7 @@ export class UsageStore {
     const asked = { ...query, accountId };
     const most = page?.size ?? USAGE_RECORDS_MAX;
     const { value, after, turn } = this.#order(page);
-    matching({}, page?.view?.filters ?? {});
+    filterConditions({}, page?.view?.filters ?? {});
     await this.#checkCost(asked);
     const rows = await sql<Row[]>`
       WITH ${this.#spans(asked)}, ${this.#named(asked, page?.view?.search ?? '')}, ${this.#told(asked.top)}, totals AS (

@@ -192,9 +192,9 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'prefetched jobs of a worker',
-      'about {AHEAD_MS} of work, {AHEAD_MAX} jobs, {AHEAD_BYTES_MAX} of inputs; executions of at most ' +
+      'about {PREFETCH_MS} of work, {PREFETCH_MAX} jobs, {PREFETCH_BYTES_MAX} of inputs; executions of at most ' +
       '{SHORT_MS_MAX}',
-      'core/domain/hand-ahead.ts',
+      'core/domain/prefetch.ts',
     ),
     row(
       'size of a CPU worker or pod',
@@ -318,9 +318,9 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'rejections by rate limits, for explanations',
       '{REFUSALS_TOLD_MAX} endpoints a second of each facade and edge; {ENTRIES_MAX} endpoints and accounts ' +
-      'for {REFUSALS_TOLD_MS}, at each core replica',
+      'for {REJECTIONS_VALID_MS}, at each core replica',
       WIRE,
-      'core/edge/refusal-book.ts',
+      'core/edge/rejection-tracker.ts',
     ),
   ],
 };

@@ -196,7 +196,8 @@ export class EndpointSetWorld {
     } };
     const registry = new BackendRegistry({ edge, events, clock, random, logger });
     const parts = {
-      access, edgeKey: EDGE_KEY, registry, demands: { add: () => undefined, end: () => undefined }, onResent: () => { this.resent += 1; }, clock, random, logger,
+      access, edgeKey: EDGE_KEY, registry,
+      demands: { add: () => undefined, end: () => undefined }, onResent: () => { this.resent += 1; }, clock, random, logger,
     };
     await registry.start();
     this.#replicas.push({ events, registry, parts: parts as unknown as WatchParts });
