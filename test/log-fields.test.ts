@@ -92,7 +92,7 @@ const lines = files.flatMap(linesOf);
 /** Sentences with such a word that are about no single one, or are said before it is known, or of what is no more. */
 const ABOUT_NONE = new Set<string>([
   // Nothing was claimed.
-  'claim failed, will try again', 'jobs were not handed over ahead',
+  'claim failed, will retry', 'prefetch claim failed',
   // Lists of ids by what was done with them, and a count of rows.
   'workers changed', 'jobs of a deleted endpoint removed',
   // A machine as a whole.

@@ -1,8 +1,9 @@
 /**
- * Compares, every two seconds, the attempts that the job table counts on this replica's machines for with those that the sessions hold.
- * They differ after a claim whose answer was lost (the database restarted), a claim of a session that was fenced, or an assignment that its
- * session could not send. Only a difference that two looks in a row have seen counts, because claims and outcomes are on their way all
- * the time. This is not a rescue by elapsed time: the holder itself says that it does not hold the attempt.
+ * Compares, every two seconds, the attempts that the job table assigns to this replica's machines with those that the
+ * sessions hold. They differ after a claim whose reply was lost (the database restarted), a claim of a fenced
+ * session, or an assignment that its session could not send. Only a difference seen in two passes counts, because
+ * claims and outcomes are always in flight. This is not a rescue by elapsed time: the holder itself says that it does
+ * not hold the attempt.
  */
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -22,7 +23,7 @@ export interface AttemptAuditOptions {
   pool: SlotPool;
   running: Pick<Stores['running'], 'onMachines' | 'current'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
-  /** Attempts whose outcome has arrived and is not written yet. */
+  /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: ReadonlySet<string>;
   clock: Clock;
   random: Random;
@@ -31,7 +32,7 @@ export interface AttemptAuditOptions {
 
 export class AttemptAudit extends LoopService {
   readonly #options: AttemptAuditOptions;
-  /** What the look before found: attempt and session. */
+  /** Findings of the previous pass: attempt and session. */
   #suspects = new Set<string>();
 
   constructor(options: AttemptAuditOptions) {
@@ -43,7 +44,7 @@ export class AttemptAudit extends LoopService {
     return this.auditOnce();
   }
 
-  /** One look at all open sessions. */
+  /** Checks all open sessions once. */
   async auditOnce(): Promise<void> {
     const sessions = this.#options.table.all().filter((session) => session.isOpen);
     if (sessions.length === 0) return;
@@ -58,7 +59,7 @@ export class AttemptAudit extends LoopService {
     this.#suspects = suspects;
   }
 
-  /** Attempts that nobody holds go back into the queue; no worker has seen them. */
+  /** Queues attempts again that no session holds; no worker has seen them. */
   async #giveBack(session: LiveSession, attempts: readonly CurrentAttempt[], suspects: Set<string>): Promise<void> {
     const { pool, arriving, logger } = this.#options;
     for (const attempt of attempts) {
@@ -67,13 +68,13 @@ export class AttemptAudit extends LoopService {
       suspects.add(`${session.id} ${id}`);
       if (!this.#suspects.has(`${session.id} ${id}`)) continue;
       const { endpointId, jobId, attempt: number, workerId, machineId } = attempt;
-      logger.warn({ endpointId, jobId, attempt: number, workerId, machineId }, 'a claimed job had not reached its worker and goes back');
+      logger.warn({ endpointId, jobId, attempt: number, workerId, machineId }, 'claimed job did not reach its worker, queued again');
       const outcome = { endpointId, jobId, attempt: number, machineId, kind: 'RETURNED', output: undefined, error: '' } as const;
       await this.#options.attempts.recordOutcome(outcome);
     }
   }
 
-  /** Attempts that are held and not current are told to end, again and again until the agent says that they have. */
+  /** Stops attempts that are held and not current, until the agent reports their end. */
   async #stopStale(session: LiveSession, current: ReadonlySet<string>, suspects: Set<string>): Promise<void> {
     const { pool, running } = this.#options;
     const missing = session.workerIds().flatMap((workerId) => pool.heldBy(workerId)).filter((attempt) => !current.has(attemptId(attempt)));

@@ -44,7 +44,7 @@ export class ContainerReports extends LoopService {
   protected override async pass(): Promise<void> {
     for (const [sessionId, waiting] of [...this.#waiting]) {
       await this.#images.report(waiting.session, waiting.facts);
-      // What came meanwhile is newer.
+      // Keep a newer value that came meanwhile.
       if (this.#waiting.get(sessionId) === waiting) this.#waiting.delete(sessionId);
     }
   }

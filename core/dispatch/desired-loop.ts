@@ -1,6 +1,6 @@
 /**
- * Tells agents which workers and pods their machines should have: the full set, whenever it differs from what was sent last. Woken by changes; every
- * two seconds it compares by itself.
+ * Sends agents the workers and pods that their machines should have: the full set, whenever it differs from the last
+ * one sent. Triggered by changes; every two seconds a resync compares all.
  */
 import { LINK_TIMERS } from '../../proto/wire/link-timers.ts';
 import type { CoreEvents } from '../events/core-events.ts';

@@ -1,7 +1,7 @@
 /**
- * Brings queued jobs to free slots. Woken by queued jobs and by freed slots; once a second it looks at every endpoint with room by itself,
- * because a notice may be lost. At most one claim per endpoint is in flight, so that what happens meanwhile leaves with the next one:
- * under load one statement carries many slots, at low load a job waits for nobody.
+ * Dispatches queued jobs to free slots. Triggered by queued jobs and freed slots; every second it also resyncs all
+ * endpoints with capacity, because a notice may be lost. At most one claim per endpoint is in flight, and what
+ * happens meanwhile goes into the next: under load one statement fills many slots, at low load a job never waits.
  */
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { CoreEvents } from '../events/core-events.ts';
@@ -15,13 +15,13 @@ import type { ClaimedJob, AssignedJob, Slot } from '../jobs/slots.ts';
 import type { ExecutionTimes } from './execution-times.ts';
 import type { SlotPool } from './slot-pool.ts';
 
-/** Longest time that an endpoint with room is not looked at, in milliseconds. */
+/** Period of the resync of endpoints with capacity, in milliseconds. */
 const PERIOD_MS = 1_000;
-/** Most slots in one claim. */
+/** Most slots of one claim. */
 const CLAIM_SLOTS_MAX = 500;
-/** Most claims in flight, each for another endpoint; the pool of connections is shared with everybody else. */
+/** Most claims in flight, one per endpoint. The connection pool is shared with all other work. */
 const CLAIMS_MAX = 4;
-/** How long stopping waits for claims in flight, in milliseconds. */
+/** How long a stop waits for claims in flight, in milliseconds. */
 const STOP_MS_MAX = 2_000;
 const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
@@ -39,13 +39,13 @@ export class DispatchLoop extends BaseService {
   readonly name = 'dispatch';
   readonly #options: DispatchLoopOptions;
   readonly #sweep: Loop;
-  /** Endpoints to look at. */
+  /** Endpoints to claim for. */
   readonly #pending = new Set<string>();
   readonly #claiming = new Set<string>();
-  /** Endpoints that wait after a failed claim. */
+  /** Endpoints in backoff after a failed claim. */
   readonly #paused = new Set<string>();
   #failures = 0;
-  /** In flight. */
+  /** Claims in flight. */
   #claims = 0;
   #scheduled = false;
   #idle: (() => void) | undefined;
@@ -67,7 +67,7 @@ export class DispatchLoop extends BaseService {
     this.#off();
     await this.#sweep.stop();
     if (this.#claims === 0) return;
-    // A claim waits for a database that is away; then the engine, which stops later, ends it.
+    // A claim waits while the database is unavailable; the engine, which stops later, ends it.
     await new Promise<void>((resolve) => {
       const timer = this.#options.clock.after(STOP_MS_MAX, resolve);
       this.#idle = () => {
@@ -77,13 +77,13 @@ export class DispatchLoop extends BaseService {
     });
   }
 
-  /** Asks for a look at an endpoint. Many calls before the look count as one. */
+  /** Triggers a claim for an endpoint. Calls before the claim are merged. */
   wake(endpointId: string): void {
     if (!this.running || this.#paused.has(endpointId)) return;
     this.#pending.add(endpointId);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // After the current turn, so that all slots freed by one message are claimed for together.
+    // After the current tick, so that slots freed by one message share a claim.
     this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#pump();
@@ -112,7 +112,7 @@ export class DispatchLoop extends BaseService {
     if (this.#pending.size > 0) this.#pump();
   }
 
-  /** Never rejects. Slots are either assigned or given back. */
+  /** Claims for one endpoint. Never rejects. All reserved slots are assigned or returned. */
   async #claim(endpointId: string): Promise<void> {
     const { pool, attempts } = this.#options;
     const slots = pool.reserve(endpointId, CLAIM_SLOTS_MAX);
@@ -125,10 +125,10 @@ export class DispatchLoop extends BaseService {
       const jobs = await attempts.claim(endpointId, slots);
       this.#failures = 0;
       const unused = unusedSlots(slots, jobs);
-      // Together, so that one take carries them.
+      // In one message, so that one take carries them.
       pool.assign(unused.length > 0 ? jobs : [...jobs, ...await this.#claimPrefetch(endpointId, slots, jobs)]);
       pool.unreserve(unused);
-      // A full claim means that there may be more, and room may have come meanwhile.
+      // A full claim means that more jobs may wait, and slots may have become free meanwhile.
       if (unused.length === 0) this.#pending.add(endpointId);
     } catch (error) {
       pool.unreserve(slots);
@@ -136,7 +136,10 @@ export class DispatchLoop extends BaseService {
     }
   }
 
-  /** More jobs of the kind of `behind` for workers that run short ones faster in a row. Never rejects: what was claimed before must reach its workers. */
+  /**
+   * Prefetches jobs like `behind` for workers that run short jobs in a row. Never rejects: jobs claimed before must
+   * reach their workers.
+   */
   async #claimPrefetch(endpointId: string, taken: readonly Slot[], behind: readonly AssignedJob[]): Promise<ClaimedJob[]> {
     const { pool, attempts, times, logger } = this.#options;
     let slots: Slot[] = [];
@@ -148,12 +151,12 @@ export class DispatchLoop extends BaseService {
       if (slots.length === 0) return [];
       const jobs = await attempts.claimPrefetch(endpointId, slots, behind);
       pool.unreserve(unusedSlots(slots, jobs));
-      // They are larger than those before them: their agent gives them back.
+      // Their inputs are too large to prefetch: the agent returns them.
       if (jobs.some(({ input }) => !input)) times.doubt(endpointId);
       return jobs;
     } catch (error) {
       pool.unreserve(slots);
-      logger.warn({ err: error, endpointId }, 'jobs were not handed over ahead');
+      logger.warn({ err: error, endpointId }, 'prefetch claim failed');
       return [];
     }
   }
@@ -162,7 +165,7 @@ export class DispatchLoop extends BaseService {
     const { clock, random, logger } = this.#options;
     this.#failures += 1;
     this.#paused.add(endpointId);
-    if (this.running) logger.warn({ err: error, endpointId }, 'claim failed, will try again');
+    if (this.running) logger.warn({ err: error, endpointId }, 'claim failed, will retry');
     clock.after(backoffMs(this.#failures, FAILURE_PAUSE, random), () => {
       this.#paused.delete(endpointId);
       this.wake(endpointId);
@@ -170,7 +173,7 @@ export class DispatchLoop extends BaseService {
   }
 }
 
-/** Slots that got no job. A worker may stand on several slots. */
+/** Returns the slots that got no job. A worker may hold several slots. */
 function unusedSlots<T extends { workerId: string }>(slots: readonly T[], jobs: readonly { workerId: string }[]): T[] {
   const used = new Map<string, number>();
   for (const { workerId } of jobs) used.set(workerId, (used.get(workerId) ?? 0) + 1);

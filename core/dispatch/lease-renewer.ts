@@ -1,6 +1,7 @@
 /**
- * Extends the leases of the machines whose sessions this replica holds: all heartbeats that arrive together are one statement. A heartbeat
- * is answered only when its extension is committed, so an agent never believes in a lease that the database does not know.
+ * Renews the leases of the machines whose sessions this replica holds. Heartbeats that arrive together share a
+ * statement. A heartbeat is acknowledged only after the commit, so an agent never relies on a lease that the database
+ * does not have.
  */
 import { Batcher } from '../runtime/batcher.ts';
 import type { BatchMeter } from '../runtime/batcher.ts';
@@ -28,7 +29,7 @@ export class LeaseRenewer {
     });
   }
 
-  /** Extends a lease. False: another session speaks for the machine now. Rejects when the database cannot be reached. */
+  /** Renews a lease. Returns false if another session owns the machine now. Rejects if the database is unavailable. */
   extend(beat: MachineBeat): Promise<boolean> {
     return this.#batcher.add(beat);
   }

@@ -13,26 +13,29 @@ export interface SessionKey {
 
 export interface LiveSession {
   readonly id: string;
-  /** The machine it speaks for; empty before the hello. */
+  /** The machine of the session; empty before the hello. */
   readonly machineId: string;
-  /** The run of the agent, as it names it; empty: it does not. */
+  /** The agent's instance id; empty if it sends none. */
   readonly instance: string;
-  /** Its agent pulls images before they are needed. */
+  /** Whether its agent prefetches images. */
   readonly prefetches: boolean;
-  /** Its hello was accepted and it has not ended. */
+  /** Whether its hello was accepted and it has not ended. */
   readonly isOpen: boolean;
-  /** When its last message arrived, on the steady clock. */
+  /** When its last message arrived, in monotonic milliseconds. */
   readonly lastSeenAtMs: number;
-  /** Ends it normally: what waits is sent, with the reason, its workers leave the pool, its machine's lease runs on. */
+  /**
+   * Ends the session normally: sends what waits and the reason, and removes its workers from the pool. The machine's
+   * lease runs on.
+   */
   close(text: string, reason: SessionEndReason): void;
-  /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
+  /** Stops an attempt that may run here. Its slot is free when the agent reports its end. */
   stopAttempt(key: AttemptKey, reason: string): void;
   /** Sends the full set of desired workers and pods, and the images that may be needed. */
   desire(rows: readonly DesiredWorkerRow[], desired: DesiredWorkers): void;
-  /** Asks for a worker's log; the answer arrives elsewhere. */
+  /** Requests a worker's log. The reply arrives elsewhere. */
   requestLog(request: WorkerLogRequest): void;
-  /** A worker finished an attempt with an answer of its own. */
+  /** Records that a worker finished an attempt with a result of its own. */
   healthy(workerId: string): void;
-  /** Workers that it reported. */
+  /** Returns the workers that the session reported. */
   workerIds(): string[];
 }

@@ -1,6 +1,6 @@
 /**
- * The workers of one endpoint that can be given jobs, in the order in which they get them: those with the fewest first, so that work spreads over the workers;
- * of these always the same first, so that the others get idle and can go when there is less to do.
+ * Workers of one endpoint with free slots, in reserve order: least loaded first, so that work spreads; ties always in
+ * the same order, so that the other workers become idle and can stop.
  */
 import { prefetchedBy } from './worker-slots.ts';
 import type { WorkerSlots } from './worker-slots.ts';
@@ -27,7 +27,7 @@ export class OpenWorkers {
     return this.#workers[Symbol.iterator]();
   }
 
-  /** Adds a worker, or takes note of how many jobs it has now. */
+  /** Adds a worker, or updates its load. */
   put(worker: WorkerSlots): void {
     this.#workers.add(worker);
     const load = loadOf(worker);
@@ -42,7 +42,7 @@ export class OpenWorkers {
     this.#workers.delete(worker);
   }
 
-  /** Returns the worker whose turn it is; `undefined` if there is none. */
+  /** Returns the next worker to reserve; `undefined` if there is none. */
   first(): WorkerSlots | undefined {
     if (this.#workers.size === 0) return undefined;
     for (let load = 0; load < this.#byLoad.length; load += 1) {

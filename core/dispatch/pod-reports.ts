@@ -89,7 +89,7 @@ export class PodReports extends BaseService {
     } catch (error) {
       const podId = [...facts.keys()].slice(0, PODS_TOLD_MAX);
       this.#options.logger.warn({ err: error, machineId: session.machineId, podId }, 'pod reports were not written, will try again');
-      // What came meanwhile is newer.
+      // Keep a newer value that came meanwhile.
       this.#waiting.set(sessionId, { session, facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]) });
       throw error;
     }

@@ -1,6 +1,7 @@
 /**
- * Asks for the jobs back that a worker has in hand behind one that takes long, when another worker could begin them. Only their agent knows whether
- * their worker has begun them, so it gives them back itself, as RETURNED; until it has, they are told as waiting each second and asked for again.
+ * Revokes jobs that were prefetched behind a long one, if another worker could begin them. Only the agent knows
+ * whether its worker has begun them, so the agent returns them as RETURNED. Until then it reports them as waiting
+ * each second, and they are revoked again.
  */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { REVOKE_AFTER_MS } from '../domain/prefetch.ts';
@@ -13,7 +14,7 @@ import { refOf } from './agent-messages.ts';
 import type { SessionOutbox } from './session-outbox.ts';
 import type { SlotPool } from './slot-pool.ts';
 
-/** A worker that was silent for so long about jobs in hand, in milliseconds, has begun them. */
+/** A worker without reports of waiting jobs for this many milliseconds has begun them. */
 const SILENCE_MS_MAX = 3_000;
 
 export interface PrefetchRevokerOptions {
@@ -26,7 +27,7 @@ export interface PrefetchRevokerOptions {
 
 export class PrefetchRevoker {
   readonly #options: PrefetchRevokerOptions;
-  /** Workers with jobs that wait in hand: since when, and when that was said last, on the steady clock. */
+  /** Workers with waiting prefetched jobs: since when, and last report, in monotonic milliseconds. */
   readonly #waiting = new Map<string, { sinceMs: number; reportedMs: number }>();
   #checking = false;
 
@@ -34,7 +35,7 @@ export class PrefetchRevoker {
     this.#options = options;
   }
 
-  /** These attempts wait in hand. Never rejects. */
+  /** Handles a report of waiting prefetched attempts. Never rejects. */
   async waiting(attempts: readonly MachineAttempt[]): Promise<void> {
     const due = this.#due(attempts);
     if (due.length === 0 || this.#checking) return;
@@ -42,13 +43,13 @@ export class PrefetchRevoker {
     try {
       await this.#revoke(due);
     } catch (error) {
-      this.#options.logger.warn({ err: error, ...someAttempts(due) }, 'nobody could be found for jobs that wait in hand, will look again');
+      this.#options.logger.warn({ err: error, ...someAttempts(due) }, 'revoking prefetched jobs failed, will retry');
     } finally {
       this.#checking = false;
     }
   }
 
-  /** One of each worker that has been waited for long enough. */
+  /** Returns one attempt of each worker that has waited long enough. */
   #due(attempts: readonly MachineAttempt[]): AttemptRef[] {
     const nowMs = this.#options.clock.monotonicMs();
     for (const [workerId, { reportedMs }] of this.#waiting) if (nowMs - reportedMs > SILENCE_MS_MAX) this.#waiting.delete(workerId);
@@ -67,7 +68,7 @@ export class PrefetchRevoker {
     const found = new Set(unsure.length > 0 ? await attempts.replaceable(unsure) : []);
     for (const ref of due) {
       if (!found.has(ref.workerId) && !isIdleHere(ref)) continue;
-      logger.info({ ...ref }, 'jobs that wait in hand behind a long one are asked back');
+      logger.info({ ...ref }, 'prefetched jobs revoked');
       outbox.revoke(ref);
     }
   }

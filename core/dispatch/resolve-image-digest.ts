@@ -1,11 +1,14 @@
-/** Settles which bytes a tag means: for all workers of a version of an endpoint the same, and for a pod the same through one run. */
+/** Resolves an image tag to a digest: once for all workers of an endpoint version, and once for a run of a pod. */
 import type { SettleImageRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Stores } from '../store/storage.ts';
 import { checkImageClaim } from './container-messages.ts';
 
-/** What was said first. NOT_FOUND: the machine has no such worker or pod any more. INVALID_REQUEST: no digest, or neither or both of them named. */
+/**
+ * Returns the digest that was recorded first. Throws NOT_FOUND if the machine has no such worker or pod any more,
+ * INVALID_REQUEST if the digest is missing or not exactly one of endpoint and pod is named.
+ */
 export async function resolveImageDigest(images: Stores['images'], machineId: string, request: SettleImageRequest): Promise<string> {
   const { endpointId, version, podId, run, imageName, digest } = request;
   checkImageClaim(request);

@@ -37,7 +37,7 @@ export interface SessionContext {
   pods: PodReports;
   containers: ContainerReports;
   desired: DesiredLoop;
-  /** Attempts whose outcome has arrived and is not written yet. */
+  /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: Set<string>;
   /** Where other replicas reach this one. */
   replicaAddress(): string;

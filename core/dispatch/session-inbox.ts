@@ -30,12 +30,12 @@ export interface SessionInboxOptions {
   pool: SlotPool;
   times: ExecutionTimes;
   outbox: SessionOutbox;
-  /** Attempts whose outcome has arrived and is not written yet. */
+  /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: Set<string>;
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** A worker finished an attempt with an answer of its own. */
+  /** Records that a worker finished an attempt with a result of its own. */
   onHealthy(workerId: string): void;
   /** These of its attempts wait in hand. */
   onWaiting(waiting: readonly MachineAttempt[]): void;

@@ -1,7 +1,8 @@
 /**
- * What waits to be sent on one session. Levels (the heartbeat's answer, desired workers and pods) go first and only the latest of them, so that
- * a slow stream does not cost the lease; acknowledgements, then assignments, and last the stops, which must not overtake the assignments that
- * they end. What may wait is bounded by what the agent can hold: capacity bounds assignments, its own sending bounds the acknowledgements.
+ * Messages waiting to be sent on one session. Levels (heartbeat replies, desired workers and pods) go first, only the
+ * latest of each, so that a slow stream does not cost the lease. Then acknowledgements, then assignments, and last
+ * the stops, which must not overtake the assignments that they end. The queue is bounded by what the agent can hold:
+ * capacity bounds assignments, its own sending bounds acknowledgements.
  */
 import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptRef, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -23,7 +24,7 @@ export class SessionOutbox {
   readonly #stops = new BatchQueue<SessionResponse['stops'][number]>();
   readonly #outcomeAcks = new BatchQueue<AttemptRef>();
   readonly #chunkAcks = new Map<string, { ref: AttemptRef; number: number }>();
-  /** By worker, so that what is said again and again takes no more room. */
+  /** By worker, so that repeated revocations take no more memory. */
   readonly #revocations = new Map<string, AttemptRef>();
   readonly #logRequests = new BatchQueue<SessionResponse['logRequests'][number]>();
 
@@ -31,54 +32,54 @@ export class SessionOutbox {
     this.#sending = new BatchingStream({ sink, clock, take: () => this.#take() });
   }
 
-  /** The answer to the hello. */
+  /** Sends the reply to the hello. */
   welcome(welcome: NonNullable<SessionResponse['welcome']>): void {
     this.#first.welcome = welcome;
     this.#sending.wake();
   }
 
-  /** The last that is said; `close` sends it. */
+  /** Sets the last message; `close` sends it. */
   end(end: NonNullable<SessionResponse['end']>): void {
     this.#first.end = end;
   }
 
-  /** Answers a heartbeat; of several only the latest leaves. */
+  /** Acknowledges a heartbeat; only the latest is sent. */
   heartbeat(sequence: number): void {
     this.#first.heartbeat = { sequence };
     this.#sending.wake();
   }
 
-  /** The full set of workers and pods; of several only the latest leaves. */
+  /** Sends the full set of workers and pods; only the latest is sent. */
   desired(desired: DesiredWorkers): void {
     this.#first.desired = desired;
     this.#sending.wake();
   }
 
-  /** Attempts to run. */
+  /** Sends attempts to run. */
   assign(assignments: readonly Assignment[]): void {
     for (const assignment of assignments) this.#assignments.add(assignment, ASSIGNMENT_BYTES + (assignment.input?.length ?? 0));
     this.#sending.wake();
   }
 
-  /** An attempt to end. */
+  /** Sends an attempt to stop. */
   stop(ref: AttemptRef, reason: string): void {
     this.#stops.add({ ref, reason }, REF_BYTES + reason.length);
     this.#sending.wake();
   }
 
-  /** A worker's attempts in hand, of which this is one, are wanted back. */
+  /** Revokes a worker's prefetched attempts, of which `ref` is one. */
   revoke(ref: AttemptRef): void {
     this.#revocations.set(ref.workerId, ref);
     this.#sending.wake();
   }
 
-  /** An outcome that is committed or no longer matters. */
+  /** Acknowledges an outcome that is committed or no longer matters. */
   ackOutcome(ref: AttemptRef): void {
     this.#outcomeAcks.add(ref, REF_BYTES);
     this.#sending.wake();
   }
 
-  /** Chunks up to this number are committed. */
+  /** Acknowledges the chunks up to this number. */
   ackChunk(key: MachineAttempt, ref: AttemptRef, number: number): void {
     const id = attemptId(key);
     const before = this.#chunkAcks.get(id);
@@ -86,18 +87,18 @@ export class SessionOutbox {
     this.#sending.wake();
   }
 
-  /** A log to read. */
+  /** Requests a log. */
   requestLog(request: SessionResponse['logRequests'][number]): void {
     this.#logRequests.add(request, REF_BYTES);
     this.#sending.wake();
   }
 
-  /** Sends what waits, now, and nothing after it. */
+  /** Sends the waiting messages now, and nothing after them. */
   close(): void {
     this.#sending.close();
   }
 
-  /** The stream has gone: nothing is sent any more. */
+  /** Drops all messages: the stream is gone. */
   drop(): void {
     this.#sending.stop();
   }

@@ -1,4 +1,4 @@
-/** The live sessions of this replica by machine, and what reaches them from the rest of core. */
+/** The live sessions of this replica, by machine. */
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { SILENCE_MS_MAX } from '../domain/lease.ts';
@@ -20,7 +20,7 @@ export interface SessionTableOptions {
 export class SessionTable extends LoopService {
   readonly #options: SessionTableOptions;
   readonly #sessions = new Map<string, LiveSession>();
-  /** Work that goes on after a session's end. */
+  /** Work that continues after a session's end. */
   readonly #endings = new Set<Promise<void>>();
   #off: () => void = () => undefined;
 
@@ -36,7 +36,7 @@ export class SessionTable extends LoopService {
     await super.onStart();
   }
 
-  /** Ends all sessions normally; their agents come back to another replica or to the next process. */
+  /** Ends all sessions normally; their agents reconnect to another replica or to the next process. */
   protected override async onStop(): Promise<void> {
     this.#off();
     for (const session of this.#sessions.values()) session.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
@@ -44,31 +44,31 @@ export class SessionTable extends LoopService {
     while (this.#endings.size > 0) await Promise.all(this.#endings);
   }
 
-  /** No new sessions are wanted. */
+  /** Whether new sessions are rejected. */
   get closed(): boolean {
     return this.ending.aborted;
   }
 
-  /** Puts a session in its machine's place and ends the one before. A second time changes nothing. */
+  /** Adds a session for its machine and ends the previous one. Idempotent. */
   enter(session: LiveSession): void {
     const before = this.#sessions.get(session.machineId);
     this.#sessions.set(session.machineId, session);
     if (before !== session) before?.close('the agent opened a newer session', SessionEndReason.SUPERSEDED);
   }
 
-  /** Takes a session out, unless a newer one has its place. True: it was there. */
+  /** Removes a session unless a newer one has replaced it. Returns whether it was removed. */
   leave(session: LiveSession): boolean {
     if (this.#sessions.get(session.machineId) !== session) return false;
     return this.#sessions.delete(session.machineId);
   }
 
-  /** Lets `stop` wait for something that a session still does. It must not reject. */
+  /** Makes `stop` wait for work of a session. It must not reject. */
   own(ending: Promise<void>): void {
     this.#endings.add(ending);
     void ending.finally(() => this.#endings.delete(ending));
   }
 
-  /** The session of a machine. */
+  /** Returns the session of a machine. */
   get(machineId: string): LiveSession | undefined {
     return this.#sessions.get(machineId);
   }
@@ -78,7 +78,7 @@ export class SessionTable extends LoopService {
     return [...this.#sessions.values()];
   }
 
-  /** Closes those that have fallen silent. */
+  /** Closes sessions that have fallen silent. */
   protected override async pass(): Promise<void> {
     const silentSince = this.#options.clock.monotonicMs() - SILENCE_MS_MAX;
     for (const session of this.#sessions.values()) {

@@ -29,7 +29,7 @@ export interface SessionWorkersOptions {
   pool: SlotPool;
   reports: WorkerReports;
   attempts: Pick<AttemptCalls, 'loseAttempts'>;
-  /** Attempts whose outcome has arrived and is not written yet. */
+  /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: ReadonlySet<string>;
   /** A worker asks to be replaced. */
   onRefresh(workerId: string, machineId: string): void;
@@ -40,9 +40,9 @@ export interface SessionWorkersOptions {
 interface SessionWorker {
   facts: WorkerFacts;
   refresh: boolean;
-  /** Its open take may be answered with more than it asked for. */
+  /** Whether its open take accepts more jobs than it asked for. */
   acceptsPrefetch: boolean;
-  /** Its agent keeps more than it has room for. */
+  /** Whether its agent holds more jobs than its capacity. */
   agentPrefetches: boolean;
   healthy: boolean;
   /** It has ended; its attempts are lost when this fires. */

@@ -1,6 +1,6 @@
 /**
- * One connection of an agent, from its hello to its end. Any failure in any part ends all of it, and the agent comes back with a new
- * session and the full picture. What an agent sends is handled in the order in which it arrived.
+ * One agent connection, from its hello to its end. Any failure ends the whole session, and the agent reconnects with
+ * its full state. Messages are handled in order of arrival.
  */
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredWorkers, Hello, SessionRequest, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
@@ -35,19 +35,19 @@ export class Session implements AssignmentSink, LiveSession {
   #machineId = '';
   #instance = '';
   #prefetches = false;
-  /** Its agent understands recalls. */
+  /** Whether its agent supports revoking prefetched jobs. */
   #canRevoke = false;
   #lastSeenAtMs: number;
-  /** Attempts that were declared lost at the hello: a claim that was on its way then must not be sent. */
+  /** Attempts recorded as lost at the hello: a claim in flight at that moment must not be sent. */
   #lost = new Set<string>();
   #beating: number | undefined;
   #gpuUuids: ReadonlySet<string> = new Set();
-  /** What is new of its GPUs and not written yet. */
+  /** GPU loads that are not stored yet. */
   #gpuLoads: readonly GpuLoad[] | undefined;
   #joined: Promise<void> | undefined;
   #state: 'new' | 'open' | 'closed' = 'new';
 
-  /** The key is checked with every heartbeat. */
+  /** `key` is checked with every heartbeat. */
   constructor(stream: SessionStream, key: SessionKey, context: SessionContext) {
     this.id = context.random.id(16);
     this.#context = context;
@@ -64,32 +64,32 @@ export class Session implements AssignmentSink, LiveSession {
     });
   }
 
-  /** The machine it speaks for; empty before the hello. */
+  /** The machine of the session; empty before the hello. */
   get machineId(): string {
     return this.#machineId;
   }
 
-  /** The run of the agent, as it names it. */
+  /** The agent's instance id. */
   get instance(): string {
     return this.#instance;
   }
 
-  /** Its agent pulls images before they are needed. */
+  /** Whether its agent prefetches images. */
   get prefetches(): boolean {
     return this.#prefetches;
   }
 
-  /** Its hello was accepted and it has not ended. */
+  /** Whether its hello was accepted and it has not ended. */
   get isOpen(): boolean {
     return this.#state === 'open';
   }
 
-  /** When its last message arrived, on the steady clock. */
+  /** When its last message arrived, in monotonic milliseconds. */
   get lastSeenAtMs(): number {
     return this.#lastSeenAtMs;
   }
 
-  /** A message of the agent. The first must carry a hello. */
+  /** Handles a message of the agent. The first must carry a hello. */
   receive(message: SessionRequest): void {
     this.#lastSeenAtMs = this.#context.clock.monotonicMs();
     if (this.#state === 'open') return this.#handle(message);
@@ -104,7 +104,10 @@ export class Session implements AssignmentSink, LiveSession {
     this.#context.table.own(this.#joined);
   }
 
-  /** Ends it normally: what waits is sent, with the reason, its workers leave the pool, its machine's lease runs on. */
+  /**
+   * Ends the session normally: sends what waits and the reason, and removes its workers from the pool. The machine's
+   * lease runs on.
+   */
   close(text: string, reason: SessionEndReason): void {
     if (this.#state === 'closed') return;
     this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id, reason: text }, 'session ended');
@@ -114,7 +117,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#stream.end();
   }
 
-  /** The stream has gone, for whatever reason. */
+  /** Ends the session after its stream broke. */
   gone(): void {
     if (this.#state === 'closed') return;
     this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id }, 'session broke');
@@ -131,7 +134,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#outbox.assign(assignments);
   }
 
-  /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
+  /** Stops an attempt that may run here. Its slot is free when the agent reports its end. */
   stopAttempt(key: AttemptKey, reason: string): void {
     const workerId = this.#context.pool.workerOf({ ...key, machineId: this.#machineId }) ?? '';
     this.#outbox.stop(refOf({ ...key, workerId }), reason);
@@ -144,17 +147,17 @@ export class Session implements AssignmentSink, LiveSession {
     this.#workers?.desire(rows);
   }
 
-  /** Asks for a worker's log; the answer arrives at `onLogReply`. */
+  /** Requests a worker's log. The reply arrives at `onLogReply`. */
   requestLog(request: WorkerLogRequest): void {
     this.#outbox.requestLog(request);
   }
 
-  /** A worker finished an attempt with an answer of its own. */
+  /** Records that a worker finished an attempt with a result of its own. */
   healthy(workerId: string): void {
     this.#workers?.healthy(workerId);
   }
 
-  /** Workers that it reported. */
+  /** Returns the workers that the session reported. */
   workerIds(): string[] {
     return this.#workers?.ids() ?? [];
   }
@@ -173,11 +176,11 @@ export class Session implements AssignmentSink, LiveSession {
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await running.ofMachine(machine.id);
     const own = await workers.endpointsOf(machine.id, [...hello!.workers, ...held].map(({ workerId }) => workerId));
-    // Their rows may be gone already.
+    // Their rows may be deleted already.
     for (const { workerId, endpointId } of current) own.set(workerId, endpointId);
     const heldIds = new Set(held.map(attemptId));
     const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));
-    // Only while this session still speaks for the machine: a newer one may have been given attempts that this hello cannot know.
+    // Only while this session still owns the machine: a newer one may hold attempts that this hello cannot know.
     if (!(await leases.extend({ machineId: machine.id, sessionId: this.id }))) return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
     this.#lost = new Set(lost.map(attemptId));
     await Promise.all(lost.map(({ endpointId, jobId, attempt, machineId }) => (
@@ -190,9 +193,9 @@ export class Session implements AssignmentSink, LiveSession {
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
     this.#context.onCapacity(machine.id);
-    // Not waited for: heartbeats are read from here on, and must not wait for connections that a flood of calls has taken.
+    // Not awaited: heartbeats are read from here on, and must not wait for database connections.
     table.own(desired.push([this])
-      .catch((error: unknown) => logger.warn({ err: error, machineId: machine.id }, 'desired workers were not sent, will try again')));
+      .catch((error: unknown) => logger.warn({ err: error, machineId: machine.id }, 'desired workers were not sent, will retry')));
   }
 
   #open(hello: Hello, held: readonly HeldAttempt[], own: ReadonlyMap<string, string>, current: ReadonlySet<string>): void {
@@ -223,27 +226,27 @@ export class Session implements AssignmentSink, LiveSession {
     }
   }
 
-  /** While an extension is in flight only the latest heartbeat waits. */
+  /** Extends the lease. While an extension is in flight only the latest heartbeat waits. */
   #beat(sequence: number): void {
     const flying = this.#beating !== undefined;
     this.#beating = sequence;
     if (!flying) this.#context.table.own(this.#extend(sequence));
   }
 
-  /** Never rejects. An extension that fails is not answered; the agent's next heartbeat tries again. */
+  /** Never rejects. A failed extension is not acknowledged; the agent's next heartbeat retries. */
   async #extend(sequence: number): Promise<void> {
     const { leases, logger } = this.#context;
     try {
       await this.#key.check();
       const gpuLoads = this.#gpuLoads;
       const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id, gpuLoads });
-      // What came meanwhile is newer.
+      // Keep a newer value that came meanwhile.
       if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
       if (!extended) this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
       else this.#outbox.heartbeat(sequence);
     } catch (error) {
       if (error instanceof DomainError && error.reason === 'UNAUTHORIZED') this.#refuse(error);
-      else logger.warn({ err: error, machineId: this.#machineId }, 'a lease was not extended');
+      else logger.warn({ err: error, machineId: this.#machineId }, 'lease was not renewed');
     }
     const latest = this.#beating!;
     this.#beating = undefined;
@@ -257,11 +260,11 @@ export class Session implements AssignmentSink, LiveSession {
     } catch (error) {
       const { endpointId, jobId, attempt, workerId, machineId } = job;
       const ids = { endpointId, jobId, attempt, workerId, machineId };
-      logger.error({ err: error, ...ids }, 's3Config does not open');
+      logger.error({ err: error, ...ids }, 's3Config does not decrypt');
       pool.release(job);
       const reason = 'its s3Config cannot be read any more; submit the job again';
       this.#context.table.own(attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error: reason })
-        .then(() => undefined, (cause: unknown) => logger.warn({ err: cause, ...ids }, 'an outcome was not written')));
+        .then(() => undefined, (cause: unknown) => logger.warn({ err: cause, ...ids }, 'outcome was not recorded')));
       return undefined;
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Room on the workers whose sessions this replica holds, by core's own count: capacity as the agent reports it, less the attempts that were
- * given to the worker and have not ended, less slots that are out for a claim. Taking and giving cost nearly the same however many workers
- * there are. Kept in memory only: it is rebuilt from what agents say in their hellos.
+ * Free slots on the workers whose sessions this replica holds: the capacity that the agent reports, less attempts
+ * that have not ended, less slots reserved by claims. Reserving costs the same for any number of workers. Kept in
+ * memory only and rebuilt from the agents' hellos.
  */
 import type { MachineAttempt } from '../domain/job.ts';
 import type { ClaimedJob, AssignedJob, Slot, SlotSource } from '../jobs/slots.ts';
@@ -11,27 +11,27 @@ import type { AssignmentSink, HeldAttempt, WorkerSlots } from './worker-slots.ts
 
 export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
 
-/** What the pool tells the rest of dispatch. */
+/** Receives events of the pool. */
 export interface SlotPoolListener {
-  /** An endpoint has room that it did not have before. */
+  /** An endpoint has new capacity. */
   onCapacity(endpointId: string): void;
-  /** Claims whose session has gone: no worker has seen them. */
+  /** Claims whose session is gone: no worker has seen them. */
   onOrphans(jobs: readonly ClaimedJob[]): void;
 }
 
-/** Names an attempt in memory. With its machine: what the agent of another one says about it must never be mistaken for its own word. */
+/** Returns the key of an attempt. It contains the machine: a report of another machine must never match. */
 export function attemptId(key: MachineAttempt): string {
   return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
 }
 
 export class SlotPool implements SlotSource {
   readonly #workers = new Map<string, WorkerSlots>();
-  /** Of each endpoint the workers that have free slots; absent: none has. */
+  /** Workers with free slots by endpoint; absent if none has any. */
   readonly #open = new Map<string, OpenWorkers>();
   #ranks = 0;
   readonly #holders = new Map<string, WorkerSlots>();
   readonly #workersOf = new Map<string, number>();
-  /** Places of each endpoint whose stock runs low. */
+  /** Workers of each endpoint that need a prefetch refill. */
   readonly #low = new Map<string, Set<WorkerSlots>>();
   readonly #listener: SlotPoolListener;
 
@@ -39,7 +39,7 @@ export class SlotPool implements SlotSource {
     this.#listener = listener;
   }
 
-  /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
+  /** Adds a worker, or moves it to a new session. Attempts that its agent holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#workers.get(slot.workerId);
     const worker = before ?? newWorkerSlots(slot, sink, this.#ranks += 1);
@@ -53,7 +53,7 @@ export class SlotPool implements SlotSource {
     this.#list(worker);
   }
 
-  /** Changes what a worker can take, and whether it is to run (default). */
+  /** Updates a worker's capacity and flags. `shouldRun` defaults to true. */
   update(workerId: string, change: { capacity: number; open: boolean; shouldRun?: boolean; acceptsPrefetch?: boolean; agentPrefetches?: boolean }): void {
     const worker = this.#workers.get(workerId);
     if (!worker) return;
@@ -67,7 +67,7 @@ export class SlotPool implements SlotSource {
     this.#offer(worker);
   }
 
-  /** Takes a worker out, if it still belongs to this session. Its attempts are no longer counted. */
+  /** Removes a worker if it still belongs to this session. Its attempts are no longer counted. */
   detach(workerId: string, sink: AssignmentSink): void {
     const worker = this.#workers.get(workerId);
     if (!worker || worker.sink !== sink) return;
@@ -83,7 +83,7 @@ export class SlotPool implements SlotSource {
     this.#forgetWhenUnused(worker);
   }
 
-  /** Takes a worker out as soon as no attempt is counted on it: it has ended, and its last results may still be on their way. */
+  /** Removes a worker once no attempt is counted on it: it has ended, but its last results may be in flight. */
   retire(workerId: string, sink: AssignmentSink): void {
     const worker = this.#workers.get(workerId);
     if (!worker || worker.sink !== sink) return;
@@ -93,7 +93,7 @@ export class SlotPool implements SlotSource {
     if (worker.held.size === 0) this.detach(workerId, sink);
   }
 
-  /** An attempt ended, `id` being its name. True: it was counted until now. */
+  /** Releases the slot of an ended attempt. Returns whether it was counted until now. */
   release(key: MachineAttempt, id = attemptId(key)): boolean {
     const worker = this.#holders.get(id);
     if (!worker) return false;
@@ -116,25 +116,25 @@ export class SlotPool implements SlotSource {
     return slots;
   }
 
-  /** Any of the endpoint's workers has a free slot. */
+  /** Returns whether any worker of the endpoint has a free slot. */
   hasCapacity(endpointId: string): boolean {
     return this.#open.has(endpointId);
   }
 
-  /** Another of the endpoint's workers has a free slot. */
+  /** Returns whether another worker of the endpoint has a free slot. */
   hasOtherCapacity(endpointId: string, workerId: string): boolean {
     const open = this.#open.get(endpointId);
     return open !== undefined && (open.size > 1 || [...open].some((worker) => worker.slot.workerId !== workerId));
   }
 
-  /** The jobs that the workers whose stock runs low were given last; empty: none does. */
+  /** Returns the last jobs of the workers that need a prefetch refill. */
   runningLow(endpointId: string): AssignedJob[] {
     return [...this.#low.get(endpointId) ?? []].flatMap(({ last }) => last ?? []);
   }
 
   /**
-   * Room beyond what workers asked for, in turn: on those of `taken`, and on those whose stock runs low. `ahead` says how much for one that asks for so
-   * many; for one whose agent keeps it that is all that the worker can hold.
+   * Reserves prefetch slots, round-robin, on the workers of `taken` and on those that need a refill. `ahead` returns
+   * how many for a worker that asked for so many; a worker whose agent prefetches asks for its full capacity.
    */
   reservePrefetch(endpointId: string, taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
     const asked = Map.groupBy(taken, ({ workerId }) => workerId);
@@ -143,7 +143,7 @@ export class SlotPool implements SlotSource {
     this.#low.delete(endpointId);
     const open = [...workers].flatMap((worker) => {
       if (!worker.open || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
-      // One whose stock ran low may have stopped keeping any since: it gets more only with what it asks for.
+      // The agent may have stopped prefetching since: it gets more only with what it asks for.
       if (!worker.agentPrefetches) return [{ worker, left: ahead(asked.get(worker.slot.workerId)?.length ?? 0) }];
       const stock = Math.max(prefetchedBy(worker), 0);
       worker.prefetchedAtRefill = stock;
@@ -195,27 +195,27 @@ export class SlotPool implements SlotSource {
     if (orphans.length > 0) this.#listener.onOrphans(orphans);
   }
 
-  /** Attempts that a worker was given and that have not ended. */
+  /** Returns the attempts of a worker that have not ended. */
   heldBy(workerId: string): HeldAttempt[] {
     return [...this.#workers.get(workerId)?.held.values() ?? []];
   }
 
-  /** Whether an attempt is counted. */
+  /** Returns whether an attempt is counted. */
   holds(key: MachineAttempt): boolean {
     return this.#holders.has(attemptId(key));
   }
 
-  /** The worker that an attempt was given to. Undefined: it is not counted here. */
+  /** Returns the worker of an attempt; `undefined` if it is not counted here. */
   workerOf(key: MachineAttempt): string | undefined {
     return this.#holders.get(attemptId(key))?.slot.workerId;
   }
 
-  /** Whether this replica holds the session of any worker of an endpoint that is to run. */
+  /** Returns whether this replica holds the session of any worker of the endpoint that shall run. */
   hasWorker(endpointId: string): boolean {
     return (this.#workersOf.get(endpointId) ?? 0) > 0;
   }
 
-  /** Endpoints with free slots. */
+  /** Returns endpoints with free slots. */
   endpointsWithCapacity(): string[] {
     return [...this.#open.keys()];
   }
@@ -236,7 +236,7 @@ export class SlotPool implements SlotSource {
     this.#listener.onCapacity(worker.slot.endpointId);
   }
 
-  /** Takes note of what a worker has and can be given now: after every change of either. */
+  /** Updates the index of open workers. Call it after every change of a worker's load or capacity. */
   #list(worker: WorkerSlots): void {
     const { endpointId } = worker.slot;
     const open = this.#open.get(endpointId);

@@ -1,7 +1,7 @@
 /**
- * Writes what agents observe of their workers. Changes of state are written at once, in order and many to a statement; changes of capacity,
- * signs of use and what starting workers are at are only written once a second, because they come with every job and every piece of an image.
- * What a session said is written only while no later one speaks for its machine.
+ * Stores what agents report about their workers. State changes are written at once, in order and many to a statement.
+ * Changes of capacity, signs of use and start-up details come with every job and every image layer, so they are
+ * written once a second. Reports of a session are written only while no later session owns the machine.
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -157,7 +157,7 @@ export class WorkerReports extends LoopService {
   }
 
   #putBack({ session, facts, isNews }: Waiting): void {
-    // What came meanwhile is newer.
+    // Keep a newer value that came meanwhile.
     for (const fact of facts.values()) if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact, isNews);
   }
 }

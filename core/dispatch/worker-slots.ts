@@ -1,14 +1,14 @@
-/** A worker as the pool of slots counts it. */
+/** A worker's slots as the pool counts them. */
 import type { MachineAttempt } from '../domain/job.ts';
 import type { ClaimedJob, AssignedJob, Slot } from '../jobs/slots.ts';
 
-/** Where a worker's assignments go. */
+/** Receives a worker's assignments. */
 export interface AssignmentSink {
   /** Sends committed claims. */
   assign(jobs: readonly ClaimedJob[]): void;
 }
 
-/** An attempt that a worker was given. */
+/** An attempt assigned to a worker. */
 export interface HeldAttempt extends MachineAttempt {
   workerId: string;
 }
@@ -18,39 +18,39 @@ export interface WorkerSlots {
   readonly slot: Slot;
   sink: AssignmentSink | undefined;
   capacity: number;
-  /** May get new attempts. */
+  /** Whether it may get new attempts. */
   open: boolean;
-  /** Its worker is to run: neither frozen nor going. */
+  /** Whether the worker shall run: neither on standby nor stopping. */
   shouldRun: boolean;
-  /** Its open take may be answered with more than it asked for. */
+  /** Whether its open take accepts more jobs than it asked for. */
   acceptsPrefetch: boolean;
-  /** Its agent keeps more than it has room for. */
+  /** Whether its agent holds more jobs than its capacity. */
   agentPrefetches: boolean;
-  /** How much that was when some was given last; with less than half of it left it is given more. */
+  /** Prefetched jobs at the last refill; below half of it the worker is refilled. */
   prefetchedAtRefill: number;
-  /** The job that it was given last. */
+  /** The job assigned last. */
   last: AssignedJob | undefined;
-  /** Its worker has ended: it goes with its last attempt. */
+  /** Whether its worker has ended: it is removed with its last attempt. */
   retired: boolean;
   readonly held: Map<string, HeldAttempt>;
-  /** Slots that are out for a claim. They outlive a session, so that its successor does not count them as free. */
+  /** Slots reserved by claims in flight. They outlive a session, so that its successor does not count them as free. */
   reserved: number;
   /** Its number among all workers of this pool: of two that have the same to do the lower one is given a job first. */
   readonly rank: number;
 }
 
-/** One that was just attached. */
+/** Returns a worker that was just attached. */
 export function newWorkerSlots(slot: Slot, sink: AssignmentSink, rank: number): WorkerSlots {
   const flags = { open: false, shouldRun: true, acceptsPrefetch: false, agentPrefetches: false, retired: false };
   return { slot, sink, rank, capacity: 0, held: new Map(), reserved: 0, prefetchedAtRefill: 0, last: undefined, ...flags };
 }
 
-/** How many attempts it can be given. */
+/** Returns how many attempts it can take. */
 export function freeSlots(place: WorkerSlots): number {
   return place.open ? -prefetchedBy(place) : 0;
 }
 
-/** What is given to it beyond what it can hold. */
+/** Returns how many jobs it holds beyond its capacity. */
 export function prefetchedBy({ capacity, held, reserved }: WorkerSlots): number {
   return held.size + reserved - capacity;
 }

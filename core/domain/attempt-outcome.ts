@@ -1,4 +1,7 @@
-/** How an attempt ended, and what that does to its job. Pure; the store applies it under the guard of the attempt number. */
+/**
+ * Maps the end of an attempt to the transition of its job. Pure; the store applies it under the guard of the attempt
+ * number.
+ */
 import type { JobState } from './job-state.ts';
 
 /** How an attempt ended. */
@@ -11,31 +14,34 @@ export type OutcomeKind =
   | 'LOST'
   /** No worker has seen it. */
   | 'RETURNED'
-  /** It ended because core said so. The job moved before that was said, so this normally changes nothing. */
+  /** It ended because core stopped it. The job moved before that, so this normally changes nothing. */
   | 'STOPPED';
 
-/** What the endpoint says about trying again. */
+/** The endpoint's retry settings. */
 export interface RetryRules {
   /** Times a job may be put back into the queue, 0 to 10. */
   retryLimit: number;
-  /** Errors that the handler reported count as reasons to try again. */
+  /** Whether errors that the handler reported are retried. */
   retryHandlerErrors: boolean;
 }
 
-/** What happens to the job. */
+/** The transition of the job. */
 export interface OutcomeRule {
   /** The job goes back to the front of the queue while its `retries` are below this; 0 = never. */
   requeueBelow: number;
   /** Going back raises `retries` and the endpoint's `retried`. */
   counted: boolean;
-  /** Where it goes otherwise. */
+  /** The final state otherwise. */
   final: Extract<JobState, 'COMPLETED' | 'FAILED'>;
 }
 
 /** `retries` never gets near it. */
 export const ALWAYS = 1_000_000;
 
-/** What an outcome does to a job that is IN_PROGRESS on the attempt. `outOfMemory`: another attempt on the same size would end in the same way. */
+/**
+ * Returns the transition for a job that is IN_PROGRESS on the attempt. `outOfMemory`: a retry on the same size would
+ * end in the same way.
+ */
 export function outcomeRule(kind: OutcomeKind, rules: RetryRules, outOfMemory = false): OutcomeRule {
   if (kind === 'LOST' && outOfMemory) return { requeueBelow: 0, counted: true, final: 'FAILED' };
   switch (kind) {
@@ -48,17 +54,17 @@ export function outcomeRule(kind: OutcomeKind, rules: RetryRules, outOfMemory = 
   }
 }
 
-/** Whether an attempt that ended so belongs into its job's history: always, or when the job is tried again for it. */
+/** Returns whether the attempt is kept in its job's history: always, if the job is retried, or never. */
 export function rememberedAs(kind: OutcomeKind): 'ALWAYS' | 'IF_TRIED_AGAIN' | undefined {
   if (kind === 'LOST' || kind === 'STOPPED') return 'ALWAYS';
   return kind === 'FAILED' ? 'IF_TRIED_AGAIN' : undefined;
 }
 
-/** The text of a job that FAILED because its attempts were lost. */
+/** Returns the error of a job that FAILED because its attempts were lost. */
 export function lossText(cause: string, kind: OutcomeKind): string {
   if (cause !== '') return cause;
   return kind === 'STOPPED' ? 'the attempt was stopped by its agent' : 'the worker was lost';
 }
 
-/** The text of a job that TIMED_OUT; `{ms}` stands for its execution timeout. */
+/** Error of a job that TIMED_OUT; `{ms}` stands for its execution timeout. */
 export const TIME_OUT_TEXT = 'job timed out: it ran longer than its execution timeout of {ms} ms';

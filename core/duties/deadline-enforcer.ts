@@ -1,4 +1,7 @@
-/** Ends jobs that run longer than their execution timeout: TIMED_OUT by the database clock, and the agent is told to stop the attempt. */
+/**
+ * Ends jobs that exceed their execution timeout: TIMED_OUT by the database clock, and the agent is told to stop the
+ * attempt.
+ */
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Job } from '../domain/job.ts';
 import { LoopService } from '../runtime/loop-service.ts';
@@ -10,9 +13,9 @@ import type { Stores } from '../store/storage.ts';
 export interface DeadlineEnforcerOptions {
   stores: Pick<Stores, 'deadlines'>;
   events: CoreEvents;
-  /** Hears of every job that became final. */
+  /** Receives every job that became final. */
   onFinal(job: Job): void;
-  /** Default: it is this replica's. */
+  /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
   random: Random;
@@ -20,12 +23,12 @@ export interface DeadlineEnforcerOptions {
 }
 
 /**
- * Longest pause between two passes in milliseconds, and how far a pass looks ahead for a deadline to wake up for. No attempt that begins after a look
- * can be due before the next one: the shortest execution timeout is longer.
+ * Longest pause between two passes in milliseconds, and how far a pass looks ahead for the next deadline. The
+ * shortest execution timeout is longer, so no new attempt can be due before the next pass.
  */
 const PERIOD_MS = 2_000;
 const AHEAD_MS = 2_500;
-/** Shortest pause before a deadline that has passed is looked at again, in milliseconds. */
+/** Shortest pause before an expired deadline is checked again, in milliseconds. */
 const LOCKED_PAUSE_MS = 20;
 const BATCH_ITEMS_MAX = 500;
 
@@ -44,7 +47,7 @@ export class DeadlineEnforcer extends LoopService {
     this.#alarm?.cancel();
   }
 
-  /** Times out the jobs that are due. Number of jobs. */
+  /** Times out the jobs that are due. Returns their number. */
   async runOnce(): Promise<number> {
     const { stores, events, onFinal, logger } = this.#options;
     const ended = await stores.deadlines.timeOut(BATCH_ITEMS_MAX);
@@ -62,7 +65,7 @@ export class DeadlineEnforcer extends LoopService {
     const ms = await this.#options.stores.deadlines.nextMs(AHEAD_MS);
     this.#alarm?.cancel();
     if (ms === undefined) return false;
-    // What another replica holds a lock on is looked at again a moment later.
+    // Rows that another replica has locked are checked again a moment later.
     if (ms <= 0 && (await this.runOnce()) > 0) return true;
     this.#alarm = this.#options.clock.after(Math.max(LOCKED_PAUSE_MS, ms + 1), () => this.wake());
     return false;

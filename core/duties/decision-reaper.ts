@@ -1,4 +1,7 @@
-/** Keeps the logs of scaling and of traffic within their bounds: what is old or too much goes. Between two passes an endpoint may have some more. */
+/**
+ * Trims the logs of scaling decisions and traffic to their limits. Between two passes an endpoint may exceed them a
+ * little.
+ */
 import { LoopService } from '../runtime/loop-service.ts';
 import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -7,7 +10,7 @@ import type { Stores } from '../store/storage.ts';
 
 export interface DecisionReaperOptions {
   stores: Pick<Stores, 'scales' | 'traffic'>;
-  /** Default: it is this replica's. */
+  /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
   random: Random;
@@ -29,7 +32,7 @@ export class DecisionReaper extends LoopService {
     return (await this.runOnce()) >= BATCH_ITEMS_MAX;
   }
 
-  /** Deletes one batch of both. Number of rows of the larger one. */
+  /** Deletes one batch of both. Returns the larger number of rows. */
   async runOnce(): Promise<number> {
     const { scales, traffic } = this.#options.stores;
     return Math.max(await scales.reapLog(BATCH_ITEMS_MAX), await traffic.reap(BATCH_ITEMS_MAX));

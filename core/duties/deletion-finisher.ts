@@ -1,6 +1,6 @@
 /**
- * Finishes the deletion of endpoints: their row goes first, their jobs in batches after it. What is left when the replica that deletes ends
- * or loses its database in between, and what was submitted at that moment, goes here.
+ * Finishes the deletion of endpoints: the row is deleted first, the jobs in batches after it. Deletes what remains if
+ * the deleting replica stops or loses its database, and jobs submitted at that moment.
  */
 import type { DeleteJobs } from '../jobs/delete-jobs.ts';
 import { LoopService } from '../runtime/loop-service.ts';
@@ -12,16 +12,16 @@ import type { Stores } from '../store/storage.ts';
 export interface DeletionFinisherOptions {
   stores: Pick<Stores, 'deletions'>;
   deletes: Pick<DeleteJobs, 'deleteSome'>;
-  /** Default: it is this replica's. */
+  /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
-/** Nobody waits for it: nothing of an endpoint that is gone can be seen. The first pass is at the start, which is when it is needed most. */
+/** Not urgent: a deleted endpoint's jobs are invisible. The first pass is at the start, when it is needed most. */
 const PERIOD_MS = 30_000;
-/** Endpoints of one pass, one batch of jobs each: a replica that stops waits for a pass. */
+/** Endpoints of one pass, one batch of jobs each: a stopping replica waits for the pass. */
 const ENDPOINTS_MAX = 10;
 
 export class DeletionFinisher extends LoopService {
@@ -36,7 +36,7 @@ export class DeletionFinisher extends LoopService {
     return (await this.runOnce()) > 0;
   }
 
-  /** Deletes one batch of jobs of each of some endpoints that are gone. Number of deleted jobs. */
+  /** Deletes one batch of jobs of each of some deleted endpoints. Returns the number of deleted jobs. */
   async runOnce(): Promise<number> {
     const { stores, deletes, logger } = this.#options;
     let removed = 0;

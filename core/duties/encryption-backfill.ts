@@ -1,4 +1,6 @@
-/** Seals what a release before sealing left in the clear: once in the life of a database, beside everything else. */
+/**
+ * Encrypts what releases before encryption left as plaintext. Runs once in the life of a database, in the background.
+ */
 import { LoopService } from '../runtime/loop-service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -28,6 +30,6 @@ export class EncryptionBackfill extends LoopService {
     const { stores, logger } = this.#options;
     const rows = await stores.encryptionBackfill.seal(this.ending);
     this.#done = true;
-    if (rows > 0) logger.info({ rows }, 'sealed what an earlier release had stored in the clear');
+    if (rows > 0) logger.info({ rows }, 'plaintext of an earlier release encrypted');
   }
 }

@@ -1,4 +1,4 @@
-/** Deletes jobs whose life is over, also while they run, and remembered Idempotency-Keys. Readers treat both as gone before that. */
+/** Deletes expired jobs, also while they run, and expired Idempotency-Keys. Readers treat both as gone before that. */
 import { announceDeleted } from '../jobs/delete-jobs.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { LoopService } from '../runtime/loop-service.ts';
@@ -10,7 +10,7 @@ import type { Stores } from '../store/storage.ts';
 export interface ExpiryReaperOptions {
   stores: Pick<Stores, 'deletions'>;
   events: CoreEvents;
-  /** Default: it is this replica's. */
+  /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
   random: Random;
@@ -20,7 +20,10 @@ export interface ExpiryReaperOptions {
 /** A running job whose ttl has elapsed is stopped within this many milliseconds. */
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 1_000;
-/** Looks begin where the last one came to; one from the start, for what was locked then, takes at most this share of the time. */
+/**
+ * Scans begin where the previous one ended. Full scans, for rows that were locked then, take at most this share of
+ * the time.
+ */
 const FULL_SHARE = 0.02;
 
 export class ExpiryReaper extends LoopService {
@@ -33,7 +36,7 @@ export class ExpiryReaper extends LoopService {
     this.#options = options;
   }
 
-  /** One look, and nothing else while nothing is due. */
+  /** Scans once; does nothing else while nothing is due. */
   protected override async pass(): Promise<boolean> {
     const { stores, clock } = this.#options;
     const startedAtMs = clock.monotonicMs();
@@ -45,7 +48,7 @@ export class ExpiryReaper extends LoopService {
     return more;
   }
 
-  /** Deletes one batch. Number of deleted jobs and keys. */
+  /** Deletes one batch. Returns the number of deleted jobs and keys. */
   async runOnce(): Promise<number> {
     const { stores, events, logger } = this.#options;
     const { deleted, lastUs } = await stores.deletions.reapExpired(BATCH_ITEMS_MAX, this.#afterUs);

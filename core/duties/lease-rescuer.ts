@@ -1,6 +1,7 @@
 /**
- * Rescues attempts whose machine stopped extending its lease. Never by elapsed time alone: the machine's own row says that its lease has
- * ended, and its agent has killed its attempts before that. Whoever records the loss first wins; the others change nothing.
+ * Rescues attempts whose machine stopped renewing its lease. Never by elapsed time alone: the machine's row says that
+ * its lease has expired, and its agent has killed its attempts before that. The first recorded loss wins; the others
+ * change nothing.
  */
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
@@ -14,7 +15,7 @@ import type { Stores } from '../store/storage.ts';
 export interface LeaseRescuerOptions {
   stores: Pick<Stores, 'attempts'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
-  /** Default: it is this replica's. */
+  /** Default: this replica always runs the task. */
   task?: SingletonTask;
   /** Default: nobody counts. */
   meter?: EngineMeter;
@@ -25,7 +26,10 @@ export interface LeaseRescuerOptions {
 
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
-/** Attempts of machines that are gone, which is rare, are found by a look at all that run: after this many milliseconds, or times what that takes. */
+/**
+ * Period in milliseconds of the full scan for attempts of removed machines, which are rare; or this many times what
+ * the scan takes.
+ */
 const GONE_PERIOD_MS = 5_000;
 const REST_FACTOR = 100;
 
@@ -42,16 +46,16 @@ export class LeaseRescuer extends LoopService {
     return (await this.runOnce()) === BATCH_ITEMS_MAX;
   }
 
-  /** Rescues one batch. Number of attempts that this replica took back. */
+  /** Rescues one batch. Returns the number of attempts that this replica rescued. */
   async runOnce(): Promise<number> {
     const { stores, attempts, logger, meter } = this.#options;
     const expired = [...await stores.attempts.expiredLeases(BATCH_ITEMS_MAX), ...await this.#ofGoneMachines()].slice(0, BATCH_ITEMS_MAX);
-    // The owner of a job may read its error, and learns no machine's name; the log has it.
+    // The job's owner may read the error, so it must not name the machine; the log does.
     const results = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
       ...attempt, kind: 'LOST', output: undefined, error: 'its machine stopped answering',
     })));
     const rescued = expired.filter((_, index) => results[index] === 'recorded');
-    for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease has ended');
+    for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease expired');
     meter?.rescued(rescued.length);
     return rescued.length;
   }

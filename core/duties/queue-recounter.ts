@@ -1,4 +1,7 @@
-/** Counts all queues anew from time to time, and mends what the tallies of endpoints say of them: a release before them, or a hand, may have changed jobs. */
+/**
+ * Recounts all queues periodically and corrects the counters of endpoints: a release without counters, or an
+ * operator, may have changed jobs.
+ */
 import { LoopService } from '../runtime/loop-service.ts';
 import type { SingletonTask } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -7,16 +10,16 @@ import type { Stores } from '../store/storage.ts';
 
 export interface QueueRecounterOptions {
   stores: Pick<Stores, 'counts'>;
-  /** Default: it is this replica's. */
+  /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
-/** The first pass is at the start, which is when it is needed most; a million queued jobs take a third of a second. */
+/** The first pass is at the start, when it is needed most. A million queued jobs take a third of a second. */
 const PERIOD_MS = 30_000;
-/** Where counting is slow, it is done again after this many times what it takes. */
+/** If counting is slow, the pause is this many times its duration. */
 const REST_FACTOR = 200;
 
 export class QueueRecounter extends LoopService {
@@ -35,7 +38,7 @@ export class QueueRecounter extends LoopService {
     const endpoints = await stores.counts.recount();
     const endedAtMs = clock.monotonicMs();
     this.#restUntilMs = endedAtMs + (endedAtMs - startedAtMs) * REST_FACTOR;
-    if (endpoints > 0) logger.warn({ endpoints }, 'the length of queues was not what was counted, and is mended');
+    if (endpoints > 0) logger.warn({ endpoints }, 'queue counters were wrong and are corrected');
     return false;
   }
 }

@@ -1,4 +1,7 @@
-/** Looks, for every endpoint that has free workers here and is believed to have an empty queue, whether that is true: the guarantee behind the notices. */
+/**
+ * Checks the queues of endpoints that have free workers here and seem to have an empty queue: the guarantee behind
+ * the notices.
+ */
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from '../jobs/queue-cursors.ts';
 import { LoopService } from '../runtime/loop-service.ts';
@@ -15,9 +18,9 @@ export interface QueueWatcherOptions {
   logger: Logger;
 }
 
-/** A queued job of which every notice got lost is found within this many milliseconds, … */
+/** A queued job whose notices were all lost is found within this many milliseconds, … */
 const PERIOD_MS = 1_000;
-/** … or, when looking is slow, within this many times what it takes. */
+/** … or, if the check is slow, within this many times its duration. */
 const REST_FACTOR = 20;
 const BATCH_ITEMS_MAX = 500;
 
@@ -30,7 +33,7 @@ export class QueueWatcher extends LoopService {
     this.#options = options;
   }
 
-  /** Looks once. The endpoints whose queue is not empty after all. */
+  /** Checks once. Returns the endpoints whose queue is not empty after all. */
   async runOnce(): Promise<string[]> {
     const { stores, cursors, events } = this.#options;
     const watched = cursors.watched();

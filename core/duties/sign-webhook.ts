@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import type { Work } from '../runtime/sliced-work.ts';
 
-/** What is signed. */
+/** A call to sign. */
 export interface SignedParts {
-  /** Names the call. */
+  /** Id of the call. */
   id: string;
   body: Buffer;
   /** `whsec_` and base64. */
@@ -14,10 +14,10 @@ export interface SignedParts {
 }
 
 const SECRET_PREFIX = 'whsec_';
-/** Bytes that are hashed between two pauses. */
+/** Bytes hashed in one slice. */
 const STEP_BYTES = 128 * 1024;
 
-/** The headers of a signed call. */
+/** Returns the headers of a signed call. */
 export function* signWebhook({ id, body, secret, nowMs }: SignedParts): Work<Record<string, string>> {
   const timestamp = String(Math.floor(nowMs / 1_000));
   const key = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, 'base64');

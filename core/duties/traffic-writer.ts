@@ -1,4 +1,4 @@
-/** Writes down what this replica saw of its endpoints' traffic, each ten seconds in one statement, and nothing while nothing went on. */
+/** Stores the traffic that this replica saw, every ten seconds in one statement, and nothing if there was none. */
 import { TRAFFIC_SPAN_MS } from '../domain/traffic.ts';
 import type { TrafficMeter } from '../jobs/traffic-meter.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -28,10 +28,10 @@ export class TrafficWriter extends LoopService {
     return super.onStart();
   }
 
-  /** What was seen since the last pass is written at the end. */
+  /** Stores the traffic since the last pass before the service stops. */
   protected override async onStop(): Promise<void> {
     await super.onStop();
-    await this.pass().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'the last traffic was not written down'));
+    await this.pass().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'last traffic was not stored'));
   }
 
   protected override async pass(): Promise<void> {

@@ -13,15 +13,15 @@ import { signWebhook } from './sign-webhook.ts';
 export interface WebhookCall {
   url: string;
   body: Buffer;
-  /** Names the call; the same for all its tries. */
+  /** Id of the call, the same for all its tries. */
   id: string;
   /** `whsec_` and base64, or undefined for no signature. */
   secret: string | undefined;
   /** Now, in milliseconds since 1970, for the signature. */
   nowMs: number;
-  /** It may go to a private address. */
+  /** Whether it may go to a private address. */
   allowPrivate: boolean;
-  /** Account whose turn it takes while it is signed. */
+  /** Account that the signing is charged to. */
   owner: string;
 }
 
@@ -40,7 +40,9 @@ export const AT_ONCE_MAX = 64;
 
 export class WebhookCaller {
   #anywhere: Agent | undefined;
-  /** Connections of its own: one that was opened for somebody who may call private addresses must not carry another's call. */
+  /**
+   * Own connections: one opened for an account that may call private addresses must not carry another account's call.
+   */
   #publicOnly: Agent | undefined;
   readonly #clock: Clock;
   readonly #signing: SlicedWork;
@@ -53,11 +55,14 @@ export class WebhookCaller {
   constructor(clock: Clock, authorities?: WebhookAuthorities) {
     this.#clock = clock;
     this.#authorities = authorities;
-    // What waits is bounded by the calls and bytes at once.
+    // Waiting work is bounded by the concurrent calls and bytes.
     this.#signing = new SlicedWork({ name: 'webhooks', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
   }
 
-  /** Undefined when the receiver answered 2xx, else why the try failed. Redirects are not followed. Aborting counts as a failure. */
+  /**
+   * Makes one try. Returns `undefined` if the receiver answered 2xx, else why the try failed. Redirects are not
+   * followed. Aborting counts as a failure.
+   */
   async call(call: WebhookCall, signal: AbortSignal): Promise<string | undefined> {
     if (!call.allowPrivate && isPrivateHost(new URL(call.url).hostname)) return 'the address is private';
     try {

@@ -1,6 +1,7 @@
 /**
- * Makes the webhook calls that outcomes have ordered: three tries, 10 s apart (docs/reference/api.md#webhooks). A call is taken by pushing its due instant
- * away, so that another replica makes it when this one dies. A call may be made twice; it is never forgotten.
+ * Delivers the webhook calls that outcomes have ordered: three tries, 10 s apart (docs/reference/api.md#webhooks). A
+ * replica takes a call by moving its due time, so that another replica makes it if this one dies. A call may be made
+ * twice; it is never lost.
  */
 import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { mayCallPrivate } from '../domain/webhook-url.ts';
@@ -23,11 +24,11 @@ import type { WebhookAuthorities } from './webhook-caller.ts';
 export interface WebhookDelivererOptions {
   stores: Pick<Stores, 'webhooks'>;
   sealer: Sealer;
-  /** Whose calls may go to private addresses. */
+  /** Accounts whose calls may go to private addresses. */
   allowPrivate: PrivateWebhooks;
   /** Authorities that count besides those that the machine trusts. Default: none. */
   authorities?: WebhookAuthorities | undefined;
-  /** Default: it is this replica's. */
+  /** Default: this replica always runs the task. */
   task?: SingletonTask;
   /** Default: nobody counts. */
   meter?: EngineMeter;
@@ -41,32 +42,32 @@ export interface WebhookDelivererOptions {
 /** Tries of a call, and the pause between them in milliseconds (docs/reference/api.md#webhooks). */
 export const TRIES_MAX = 3;
 const PAUSE_MS = 10_000;
-/** A replica that takes a call has this many milliseconds before another takes it. */
+/** Time in milliseconds that a replica has for a call before another takes it. */
 const HOLD_MS = TRY_MS_MAX + 10_000;
 /**
- * Calls at once of one endpoint: a slow receiver must not hold up the others. An account may have as many as are still free, and as many bytes: alone that is
- * half of them, and for an account that has none there is always room.
+ * Concurrent calls of one endpoint: a slow receiver must not block the others. An account may have as many calls and
+ * bytes as are still free: alone that is half of them, and an account with none always gets some.
  */
 const AT_ONCE_PER_ENDPOINT_MAX = 16;
 /** Bytes of bodies in memory at once; a larger body goes alone. */
 const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024;
-/** When a call that found no room is looked at again, in milliseconds. */
+/** Delay of a call that found no capacity, in milliseconds. */
 const DEFER_MS = 500;
-/** How often the owner of this duty looks for calls that nobody here ordered, in milliseconds. */
+/** How often the holder of this task checks for calls that no outcome here ordered, in milliseconds. */
 const PERIOD_MS = 2_000;
-/** The calls that were taken wait no longer than this for the others to be put off, in milliseconds. */
+/** Taken calls wait at most this many milliseconds for the others to be deferred. */
 const DEFER_PERSIST_MS = 2_000;
 
 export class WebhookDeliverer extends LoopService {
   readonly #options: WebhookDelivererOptions;
   readonly #caller: WebhookCaller;
   readonly #tasks = new TaskGroup('webhook calls');
-  /** Calls under way, by endpoint and by account. */
+  /** Calls in flight, by endpoint and by account. */
   readonly #ofEndpoint = new Map<string, number>();
   readonly #ofAccount = new Map<string, number>();
   readonly #bytesOfAccount = new Map<string, number>();
   #count = 0;
-  /** Something happened here: calls may be due. */
+  /** Whether calls may be due here. */
   #wanted = true;
   #bytes = 0;
   #alarm: Timer | undefined;
@@ -91,20 +92,20 @@ export class WebhookDeliverer extends LoopService {
     await this.#caller.close();
   }
 
-  /** Something may be due. */
+  /** Triggers a pass: calls may be due. */
   override wake(): void {
     this.#wanted = true;
     super.wake();
   }
 
-  /** Takes the calls that are due and makes one try of each. Number of tries, once all have ended. */
+  /** Takes the due calls and makes one try of each. Resolves with their number when all have ended. */
   async runOnce(): Promise<number> {
     const deliveries = await this.#take();
     await Promise.all(deliveries.map((delivery) => this.#deliver(delivery)));
     return deliveries.length;
   }
 
-  /** Calls that were ordered here are made here; whatever else there is, by the owner of the duty. */
+  /** Delivers calls ordered here; the holder of the task delivers all others. */
   protected override async pass(): Promise<void> {
     const wanted = this.#wanted;
     if (!wanted && this.#options.task?.mine === false) return;
@@ -132,7 +133,7 @@ export class WebhookDeliverer extends LoopService {
     }
   }
 
-  /** Undefined: none is due, or there is room for none; then the next that ends makes it look again. */
+  /** Returns `undefined` if no call is due or there is no capacity; then the next call that ends triggers a pass. */
   async #nextDueMs(): Promise<number | undefined> {
     return this.#count < AT_ONCE_MAX ? this.#options.stores.webhooks.nextDueMs(this.#atLimit()) : undefined;
   }
@@ -151,12 +152,15 @@ export class WebhookDeliverer extends LoopService {
     return taken;
   }
 
-  /** Never fails: the calls that were taken have begun and must be made. What cannot be put off is looked at when its hold ends. */
+  /**
+   * Never fails: taken calls have begun and must be made. Calls that cannot be deferred are checked when their hold
+   * ends.
+   */
   async #defer(deferred: readonly Delivery[]): Promise<void> {
     const { stores, clock, random, logger } = this.#options;
     const { signal } = this.#tasks;
     await persist(() => stores.webhooks.defer(deferred, DEFER_MS), { clock, random, forMs: DEFER_PERSIST_MS, signal }).catch((error: unknown) => {
-      logger.warn({ err: error, ...someAttempts(deferred) }, 'webhook calls without room will be looked at later');
+      logger.warn({ err: error, ...someAttempts(deferred) }, 'webhook calls were not deferred, will retry');
     });
   }
 
@@ -167,7 +171,7 @@ export class WebhookDeliverer extends LoopService {
     return (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX && (this.#ofAccount.get(accountId) ?? 0) < this.#free;
   }
 
-  /** Calls that can be begun, and as many may one account have. */
+  /** Returns the calls that can begin, and how many of one account. */
   get #free(): number {
     return AT_ONCE_MAX - this.#count;
   }
@@ -188,7 +192,7 @@ export class WebhookDeliverer extends LoopService {
     this.#bytes -= bodyBytes;
   }
 
-  /** What waits for these stays untouched, so that however much it is, the calls of others are found at once. */
+  /** Their waiting calls stay untouched, so that calls of others are found at once. */
   #atLimit(): AtLimit {
     return { endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX), accountIds: atLeast(this.#ofAccount, this.#free) };
   }
@@ -202,10 +206,10 @@ export class WebhookDeliverer extends LoopService {
     try {
       const url = this.#urlOf(delivery);
       const failure = url === undefined ? 'its sealed address does not open' : await this.#try(delivery, url);
-      // Why is the receiver's and may name it: it stands in the record of the call.
+      // The reason comes from the receiver and may name it: it is only in the record of the call.
       trace?.end(failure === undefined ? undefined : 'not taken');
       if (!signal.aborted) meter?.webhookTried(failure === undefined, clock.monotonicMs() - startedAtMs);
-      // A call that was cut off by our own stop is due again at once for whoever comes next; it is not counted.
+      // A call cut off by our own stop is due again at once and is not counted.
       const forMs = signal.aborted ? 0 : HOLD_MS;
       await persist(() => this.#record(delivery, url, failure, signal.aborted), { clock, random, forMs, signal });
     } finally {
@@ -224,7 +228,7 @@ export class WebhookDeliverer extends LoopService {
   async #try(delivery: Delivery, url: string): Promise<string | undefined> {
     const { sealer, clock } = this.#options;
     const { endpointId, urlSealed, secretSealed, accountId, accountName } = delivery;
-    // The endpoint may be gone, and with it whoever may have private addresses called.
+    // The endpoint may be deleted, and with it the permission to call private addresses.
     const account = accountId === '' ? undefined : { id: accountId, name: accountName };
     const allowPrivate = mayCallPrivate(this.#options.allowPrivate, account);
     try {
@@ -235,7 +239,7 @@ export class WebhookDeliverer extends LoopService {
       const call = { url, body, secret, id: webhookOf(delivery).webhookId, nowMs: clock.nowMs(), allowPrivate, owner: delivery.accountId };
       return await this.#caller.call(call, this.#tasks.signal);
     } catch (error) {
-      // A secret that does not open or does not sign must not hold the call for ever.
+      // A secret that does not decrypt or sign must not hold the call forever.
       return error instanceof Error ? error.message : 'the call could not be made';
     }
   }
@@ -254,12 +258,12 @@ export class WebhookDeliverer extends LoopService {
       logger.warn({ ...ids, host, tries, reason: failure }, 'webhook given up');
       return await webhooks.end(delivery, failure);
     }
-    logger.info({ ...ids, host, tries, reason: failure }, 'webhook failed, will be tried again');
+    logger.info({ ...ids, host, tries, reason: failure }, 'webhook failed, will retry');
     await webhooks.postpone(delivery, PAUSE_MS, failure);
   }
 }
 
-/** Which call it is, in the log; its receiver finds `webhookId` in a header (docs/reference/api.md#webhooks). */
+/** Returns the ids to log; the receiver finds `webhookId` in a header (docs/reference/api.md#webhooks). */
 function webhookOf({ endpointId, jobId, id }: Delivery) {
   return { endpointId, jobId, webhookId: `${jobId}.${id}` };
 }

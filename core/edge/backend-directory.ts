@@ -1,6 +1,6 @@
 /**
- * All load-balancing endpoints with their workers, for those who must know every one: proxies. Read only while somebody listens. A hint makes it
- * look right away; by itself it reads everything again and again, which finds what a hint has missed.
+ * Directory of all load-balancing endpoints with their backends, for proxies. Read only while somebody listens: after
+ * each hint, and periodically in full.
  */
 import type { EndpointBackends } from '../store/edge-store.ts';
 import { BackendWatch } from './backend-watch.ts';
@@ -22,7 +22,7 @@ export class BackendDirectory extends BackendWatch {
     super(options, { name: 'backend directory', periodMs: PERIOD_MS });
   }
 
-  /** All of it was read; before that nobody may be told that an endpoint is not there. */
+  /** Whether everything was read once; before that no endpoint may be reported as missing. */
   get loaded(): boolean {
     return this.#loaded;
   }
@@ -32,13 +32,15 @@ export class BackendDirectory extends BackendWatch {
     return this.#endpoints;
   }
 
-  /** Calls the listener at every change, and once when everything was read for the first time; the result ends that. */
+  /**
+   * Calls the listener after every change, and once after the first full read. Returns a function that unsubscribes.
+   */
   listen(listener: BackendDirectoryListener): () => void {
     this.#listeners.add(listener);
     if (!this.#loaded) this.wake();
     return () => {
       this.#listeners.delete(listener);
-      // What nobody hears is not kept up to date; whoever comes next waits for a fresh picture.
+      // Without listeners nothing is kept up to date: the next listener waits for a fresh read.
       if (this.#listeners.size === 0) this.#loaded = false;
     };
   }
@@ -63,7 +65,7 @@ export class BackendDirectory extends BackendWatch {
     if (first || changed.size > 0) for (const listener of this.#listeners) listener([...changed]);
   }
 
-  /** True: it is another than before. */
+  /** Stores or removes an endpoint. Returns whether it changed. */
   #keep(id: string, endpoint: EndpointBackends | undefined): boolean {
     if (JSON.stringify(this.#endpoints.get(id)) === JSON.stringify(endpoint)) return false;
     if (endpoint) this.#endpoints.set(id, endpoint);

@@ -1,6 +1,6 @@
 /**
- * Shows which workers of load-balancing endpoints take requests. Whoever watches an endpoint gets its picture in full, at once and at every
- * change. A hint makes it look right away; once a second it looks by itself.
+ * Publishes the backends of load-balancing endpoints: the workers that take requests. A watcher gets the full set at
+ * once and after every change. Reads after each hint, and once a second.
  */
 import type { EndpointBackends } from '../store/edge-store.ts';
 import { BackendWatch } from './backend-watch.ts';
@@ -10,12 +10,12 @@ const PERIOD_MS = 1_000;
 /** Endpoints of one statement. */
 const READ_MAX = 1_000;
 
-/** Hears of an endpoint; undefined: there is no such load-balancing endpoint any more. */
+/** Receives an endpoint's backends; `undefined` if it is no load-balancing endpoint any more. */
 export type BackendListener = (rotation: EndpointBackends | undefined) => void;
 
 interface Watched {
   listeners: Set<BackendListener>;
-  /** As it was told last; undefined: it was not read yet. */
+  /** JSON of the last published set; `undefined` if it was not read yet. */
   text: string | undefined;
   rotation: EndpointBackends | undefined;
 }
@@ -29,7 +29,10 @@ export class BackendRegistry extends BackendWatch {
     super(options, { name: 'backends', periodMs: PERIOD_MS });
   }
 
-  /** Tells the listener of an endpoint from now on; the result ends that. Listeners must be quick and must not throw. */
+  /**
+   * Calls the listener for an endpoint from now on. Returns a function that unsubscribes. Listeners must be quick and
+   * must not throw.
+   */
   watch(endpointId: string, listener: BackendListener): () => void {
     const watched = this.#watched.get(endpointId) ?? { listeners: new Set(), text: undefined, rotation: undefined };
     this.#watched.set(endpointId, watched);

@@ -1,4 +1,6 @@
-/** A look at the rotations of load-balancing endpoints: at each hint of a change, and by itself again and again, which finds what a hint has missed. */
+/**
+ * Base of the services that read backends: after each hint of a change, and periodically, which finds missed changes.
+ */
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -13,7 +15,7 @@ export interface BackendWatchOptions {
   logger: Logger;
 }
 
-/** Hears of endpoints whose rotation, or which themselves, may have changed. */
+/** Receives hints about endpoints that changed, or whose backends changed. */
 export abstract class BackendWatch extends LoopService {
   protected readonly options: BackendWatchOptions;
   #offs: (() => void)[] = [];
@@ -23,7 +25,7 @@ export abstract class BackendWatch extends LoopService {
     this.options = options;
   }
 
-  /** These may have changed. */
+  /** Marks endpoints that may have changed. */
   protected abstract hint(endpointIds: readonly string[]): void;
 
   protected override async onStart(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Writes what facades and proxies have to do for load-balancing endpoints, where the scaler of any replica reads it. What comes while a write is
- * under way leaves with the next one; of one reporter and endpoint only the latest counts.
+ * Stores the demand that facades and proxies report for load-balancing endpoints, where any replica's scaler reads
+ * it. Reports that arrive during a write go into the next; only the latest of a reporter and endpoint counts.
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -12,12 +12,12 @@ import type { Stores } from '../store/storage.ts';
 const PERIOD_MS = 60_000;
 /** Rows of one statement. */
 const WRITE_MAX = 1_000;
-/** What may wait to be written; further reports are dropped: each is said again within seconds. */
+/** Most reports that may wait; further ones are dropped, as each is repeated within seconds. */
 const WAITING_MAX = 20_000;
 
 export interface DemandWriterOptions {
   edge: Pick<Stores['edge'], 'saveDemands' | 'dropDemands' | 'pruneDemands'>;
-  /** Requests wait at these endpoints, and that is written. */
+  /** Called with endpoints where requests wait, after the write. */
   onWaiting(endpointIds: readonly string[]): void;
   clock: Clock;
   random: Random;
@@ -28,7 +28,7 @@ export class DemandWriter extends LoopService {
   readonly #options: DemandWriterOptions;
   readonly #waiting = new Map<string, Demand>();
   readonly #ended = new Set<string>();
-  /** Reporters that have said all they have, each with the endpoints that it has named since. */
+  /** Reporters that sent their full demand, with the endpoints they named since. */
   readonly #whole = new Map<string, Set<string>>();
   #prunedAtMs = -Infinity;
 
@@ -37,7 +37,7 @@ export class DemandWriter extends LoopService {
     this.#options = options;
   }
 
-  /** Takes the place of what the same reporter said of the endpoint before. */
+  /** Replaces the reporter's previous demand for the endpoint. */
   add(demand: Demand): void {
     const name = `${demand.reporter} ${demand.endpointId}`;
     if (this.#waiting.size >= WAITING_MAX && !this.#waiting.has(name)) return;
@@ -46,7 +46,7 @@ export class DemandWriter extends LoopService {
     this.wake();
   }
 
-  /** Takes the place of all that the reporter said before, also to other replicas: it has nothing to do for other endpoints. */
+  /** Replaces all previous demand of the reporter, also at other replicas: it has none for other endpoints. */
   replace(reporter: string, demands: readonly Demand[]): void {
     for (const [name, demand] of this.#waiting) if (demand.reporter === reporter) this.#waiting.delete(name);
     this.#whole.set(reporter, new Set());
@@ -54,7 +54,7 @@ export class DemandWriter extends LoopService {
     this.wake();
   }
 
-  /** A reporter has ended in order: what it said counts no more. */
+  /** Removes the demand of a reporter that shut down. */
   end(reporter: string): void {
     this.#ended.add(reporter);
     this.wake();

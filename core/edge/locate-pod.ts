@@ -1,4 +1,4 @@
-/** Where an http port of a pod listens, for a facade that carries a request there. */
+/** Finds where an http port of a pod listens, for a facade that forwards a request. */
 import { podNotFound } from '../domain/pod.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { PodLocation } from '../store/edge-store.ts';
@@ -7,7 +7,10 @@ import type { Stores } from '../store/storage.ts';
 /** Whose pods may be named; undefined: everybody's. */
 type PodOwner = string | undefined;
 
-/** NOT_FOUND: there is no such pod, or it has no such http port. The answer may be that it does not run. */
+/**
+ * Returns the pod's location, which may say that it does not run. Throws NOT_FOUND if there is no such pod or http
+ * port.
+ */
 export async function locatePod(edge: Pick<Stores['edge'], 'pod'>, owner: PodOwner, podId: string, port: number): Promise<Omit<PodLocation, 'ports'>> {
   const location = /^[a-z0-9]{1,64}$/.test(podId) ? await edge.pod(podId, port) : undefined;
   if (!location || (owner !== undefined && location.accountId !== owner)) throw podNotFound(podId);

@@ -1,4 +1,7 @@
-/** What facades and edges refused by rate limits within the last minute, for explanations. Forgets by itself, and the oldest first where there is too much. */
+/**
+ * Tracks requests that facades and edges rejected by rate limits within the last minute, for explanations. Bounded:
+ * the oldest entries are dropped first.
+ */
 import type { LRUCache } from 'lru-cache';
 import { isOfAccount, refusedLimit } from '../domain/refused-requests.ts';
 import type { RefusedRequests } from '../domain/refused-requests.ts';
@@ -6,26 +9,26 @@ import type { ScaleLimit } from '../domain/scale-target.ts';
 import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** How long refusals are told after the first of them, in milliseconds. */
+/** How long rejections are reported after the first of them, in milliseconds. */
 export const REJECTIONS_VALID_MS = 60_000;
-/** Endpoints and accounts that are remembered. */
+/** Most endpoints and accounts that are tracked. */
 const ENTRIES_MAX = 10_000;
 
-/** By limit and operation: so an entry is as small as the contract. */
+/** By limit and operation, so that an entry stays small. */
 type Rejections = Map<string, RefusedRequests>;
 
 export class RejectionTracker {
-  // An entry ends so long after it began, however often it is written.
+  // An entry expires this long after its first write, however often it is written.
   readonly #entries: LRUCache<string, Rejections>;
   readonly #windowSeconds: number;
 
-  /** `windowSeconds`: in which requests count for a rate. */
+  /** `windowSeconds`: window of the rate limits. */
   constructor(clock: Pick<Clock, 'monotonicMs'>, windowSeconds: number) {
     this.#windowSeconds = windowSeconds;
     this.#entries = boundedCache(ENTRIES_MAX, { ttl: REJECTIONS_VALID_MS, ttlResolution: 0, noUpdateTTL: true, perf: { now: () => clock.monotonicMs() } });
   }
 
-  /** Adds to what was refused. */
+  /** Adds rejected requests. */
   add(accountId: string, endpointId: string, refused: RefusedRequests): void {
     const name = isOfAccount(refused.limit) ? accountName(accountId) : endpointName(endpointId);
     const entry: Rejections = this.#entries.get(name) ?? new Map();
@@ -34,17 +37,17 @@ export class RejectionTracker {
     this.#entries.set(name, entry);
   }
 
-  /** What bound requests to an endpoint of an account. */
+  /** Returns the limits that rejected requests to an endpoint of an account. */
   of(accountId: string, endpointId: string): ScaleLimit[] {
     return [...this.ofEndpoint(endpointId), ...this.ofAccount(accountId)];
   }
 
-  /** What bound requests to an endpoint by limits of its own. */
+  /** Returns the endpoint's own limits that rejected requests. */
   ofEndpoint(endpointId: string): ScaleLimit[] {
     return this.#limitsOf(endpointName(endpointId));
   }
 
-  /** What bound requests to all endpoints of an account. */
+  /** Returns the account's limits that rejected requests. */
   ofAccount(accountId: string): ScaleLimit[] {
     return this.#limitsOf(accountName(accountId));
   }

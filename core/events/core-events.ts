@@ -1,10 +1,10 @@
 /**
- * What just happened, for those in this process who wait for it. Local commits are announced by the use cases, those of other replicas by
- * the notifier. An event is a hint: whoever waits also looks by itself from time to time.
+ * Events of this process. Use cases announce local commits, the notifier those of other replicas. An event is a hint:
+ * listeners also poll.
  */
 import type { JobKey, MachineAttempt } from '../domain/job.ts';
 
-/** Events that the other replicas are told of. */
+/** Events published to the other replicas. Their names travel in notices, and the previous release knows them. */
 export interface ReplicatedEventMap {
   /** Jobs became final or were deleted. */
   settled: readonly JobKey[];
@@ -16,19 +16,19 @@ export interface ReplicatedEventMap {
   stop: readonly (MachineAttempt & { reason: string })[];
   /** Desired workers of these machines changed. */
   desired: readonly string[];
-  /** Workers of these load-balancing endpoints may have come into the rotation or left it. */
+  /** The backends of these load-balancing endpoints may have changed. */
   rotation: readonly string[];
-  /** These keys were revoked or bound to a machine: what is remembered of them is void. */
+  /** These keys were revoked or bound to a machine: cached lookups of them are void. */
   keys: readonly string[];
-  /** These endpoints were made, changed or deleted: what is remembered of them is void. */
+  /** These endpoints were made, changed or deleted: caches of them are void. */
   endpoints: readonly string[];
 }
 
 /** All events. */
 export interface CoreEventMap extends ReplicatedEventMap {
-  /** So many more jobs of normal priority came or, below 0, ended here. */
+  /** Change of the number of unfinished jobs of normal priority; negative if jobs ended. */
   load: readonly { endpointId: string; jobs: number }[];
-  /** What these machines have came free here, or they came themselves. */
+  /** These machines joined or have new free capacity. */
   capacity: readonly string[];
 }
 
@@ -41,10 +41,13 @@ export class CoreEvents {
     load: new Set(), capacity: new Set(),
   };
 
-  /** What is being announced came from another replica: it must not go back, and that replica has done what had to be done at once. */
+  /**
+   * Set while an event of another replica is announced: it must not be published back, and that replica has done what
+   * must be done once.
+   */
   relaying = false;
 
-  /** Calls `listener` at every event of this name; the result ends that. */
+  /** Calls `listener` for every event of this name. Returns a function that unsubscribes. */
   on<Name extends keyof CoreEventMap>(name: Name, listener: Listener<Name>): () => void {
     this.#listeners[name].add(listener);
     return () => { this.#listeners[name].delete(listener); };

@@ -1,6 +1,7 @@
 /**
- * Tells the other replicas what happened here and this one what happened there. Everything is a hint: lost, merged and repeated notices must
- * be harmless. Notices are sent apart from the commits they tell of, many at a time, and only while somebody else listens.
+ * Publishes events to the other replicas and receives theirs. Everything is a hint: lost, merged and repeated notices
+ * must be harmless. Notices are sent apart from the commits they report, many at a time, and only while another
+ * replica listens.
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -12,11 +13,13 @@ import type { Storage } from '../store/storage.ts';
 import type { CoreEvents, ReplicatedEventMap } from './core-events.ts';
 import type { SingletonTaskRegistry } from './singleton-task-registry.ts';
 
-/** Positions of queued jobs, which travel beside their event so that the others look at no more of a queue than they must. */
+/**
+ * Positions of queued jobs, published with their event so that other replicas scan as little of a queue as possible.
+ */
 export interface QueuedPositions {
-  /** The lowest position queued here that the others have not been told of; 0 = look from the start. */
+  /** Returns the lowest position queued here that was not published yet; 0 means scan from the start. */
   takeUnreported(endpointId: string): number;
-  /** Another replica queued jobs, the first of them at `position`. */
+  /** Records that another replica queued jobs, the first at `position`. */
   learnPosition(endpointId: string, position: number): void;
 }
 
@@ -32,7 +35,7 @@ export interface NotifierOptions {
 
 type EventName = keyof ReplicatedEventMap;
 
-/** What travels: who says it, and lists of items by event. */
+/** The payload of a notice: its sender, and items by event. */
 interface Notice {
   from: string;
   events: { [Name in EventName]?: ReplicatedEventMap[Name][number][] };
@@ -40,20 +43,20 @@ interface Notice {
   positions?: number[];
 }
 
-/** One thing to tell; `json` is its part of a notice. */
+/** One item to publish; `json` is its part of a notice. */
 interface Item {
   name: EventName;
   json: string;
 }
 
 const EVENT_NAMES: readonly EventName[] = ['settled', 'chunks', 'queued', 'stop', 'desired', 'rotation', 'keys', 'endpoints'];
-/** Things that may wait to be told; further ones are dropped, as hints may be. */
+/** Most items that may wait; further ones are dropped, as hints may be. */
 const WAITING_MAX = 20_000;
 /** Notices of one statement. */
 const NOTICES_AT_ONCE = 50;
-/** Room that the frame of a notice takes, in bytes. */
+/** Bytes of a notice's frame. */
 const FRAME_BYTES = 300;
-/** Longest text that is sent on; a reason of a stop may be longer. */
+/** Longest item that is published, in bytes; the reason of a stop may be longer. */
 const ITEM_BYTES_MAX = 2_000;
 
 export class Notifier extends BaseService {
@@ -77,7 +80,7 @@ export class Notifier extends BaseService {
 
   protected override async onStart(): Promise<void> {
     await startAll([this.#tasks, this.#channel], this.#options.logger, this.ending);
-    // Others send nothing while they are alone.
+    // Announce this replica: others publish nothing while they are alone.
     await this.#channel.send([`{"from":"${this.#id}","events":{}}`]).catch(() => {});
   }
 
@@ -100,7 +103,7 @@ export class Notifier extends BaseService {
 
   async #send(): Promise<void> {
     try {
-      // After the current turn, so that what belongs together leaves together.
+      // After the current tick, so that related items share a notice.
       await new Promise<void>((resolve) => this.#options.clock.soon(resolve));
       while (this.#waiting.size > 0) await this.#channel.send(this.#takeNotices());
     } finally {

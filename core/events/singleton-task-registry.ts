@@ -1,10 +1,11 @@
 /**
- * Which background tasks are this replica's: each has one owner at a time among the replicas on a database, by an advisory lock of the connection
- * that hears the notices. Only what a task costs depends on that: every statement of a task is right whoever says it and however often.
+ * Singleton tasks that this replica holds. Each has one holder at a time among the replicas on a database, by an
+ * advisory lock of the connection that listens for notices. Holding a task only saves work: every statement of a task
+ * is correct whoever runs it and however often.
  */
 import type { SingletonTask } from '../runtime/loop.ts';
 
-/** Tasks that one replica does for all. */
+/** Names of the singleton tasks. */
 export const SINGLETON_TASKS = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'counts', 'webhooks', 'scaling'] as const;
 type SingletonTaskName = (typeof SINGLETON_TASKS)[number];
 
@@ -14,12 +15,12 @@ export class SingletonTaskRegistry {
   readonly #resigned: (() => void)[] = [];
   #wanted: readonly string[] = SINGLETON_TASKS;
 
-  /** Those that this replica would take: all, until it resigns. */
+  /** Tasks that this replica would acquire: all, until it resigns. */
   get wanted(): readonly string[] {
     return this.#wanted;
   }
 
-  /** One of them, for the loop that does it. */
+  /** Returns a task, for the loop that runs it. */
   of(name: SingletonTaskName): SingletonTask {
     const held = this.#held;
     return {
@@ -32,7 +33,7 @@ export class SingletonTaskRegistry {
     };
   }
 
-  /** These are this replica's from now on, and no others. */
+  /** Sets the tasks that this replica holds. */
   set(names: readonly string[]): void {
     const taken = names.filter((name) => !this.#held.has(name));
     this.#held.clear();
@@ -40,7 +41,7 @@ export class SingletonTaskRegistry {
     for (const name of taken) for (const listener of this.#listeners.get(name) ?? []) listener();
   }
 
-  /** Gives all of them up, for a replica that is about to stop: the others take them right away. */
+  /** Gives up all tasks before a stop, so that other replicas acquire them at once. */
   resign(): void {
     this.#wanted = [];
     this.set([]);

@@ -139,7 +139,7 @@ export class RecordOutcomes {
       trace?.end('not recorded');
       meter?.outcomesFailed();
       if (isTransient(error) || sorted.length === 1) throw error;
-      logger.error({ err: error, ...someAttempts(sorted) }, 'a batch of outcomes was refused, recording them one by one');
+      logger.error({ err: error, ...someAttempts(sorted) }, 'database rejected a batch of outcomes, recording them one by one');
     }
     const all: RecordedOutcome[] = [];
     for (const [index, entry] of sorted.entries()) {
@@ -147,7 +147,7 @@ export class RecordOutcomes {
         const [settled] = await this.#persist([entry], failed);
         if (settled) all.push({ ...settled, index });
       } catch (error) {
-        logger.error({ err: error, ...refOf(entry) }, 'an outcome was refused');
+        logger.error({ err: error, ...refOf(entry) }, 'database rejected an outcome');
         failed.set(entry, error instanceof Error ? error : new Error(String(error)));
       }
     }
@@ -165,7 +165,7 @@ export class RecordOutcomes {
       const nowMs = clock.monotonicMs();
       if (nowMs < dueAtMs) return;
       dueAtMs = nowMs + WARN_PERIOD_MS;
-      logger.warn({ err: error, ...someAttempts(outcomes) }, 'outcomes could not be recorded for a while, will try again');
+      logger.warn({ err: error, ...someAttempts(outcomes) }, 'outcomes still not recorded, will retry');
     };
   }
 
@@ -176,7 +176,7 @@ export class RecordOutcomes {
     const ended = new Map<string, number>();
     const told = logger.isLevelEnabled('debug');
     for (const { index, job, position, lowPriority } of settled) {
-      if (told) logger.debug({ ...refOf(entries[index]!), workerId: job.workerId, state: job.state }, 'an outcome was recorded');
+      if (told) logger.debug({ ...refOf(entries[index]!), workerId: job.workerId, state: job.state }, 'outcome recorded');
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
         gate.changed(job.endpointId, 1);

@@ -152,7 +152,7 @@ export class SubmitBatch {
       this.#announce(withSlot, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
     };
     const claimed = withSlot.map(({ job, slot }) => ({ endpointId: job.endpointId, jobId: job.id, attempt: 1, workerId: slot!.workerId }));
-    tasks.own(resolve(), (failure) => logger.warn({ err: failure, ...someAttempts(claimed) }, 'claims of a failed insert are unknown'));
+    tasks.own(resolve(), (failure) => logger.warn({ err: failure, ...someAttempts(claimed) }, 'claims of a failed insert were not resolved'));
   }
 }
 

@@ -1,10 +1,10 @@
-/** Memory for outcomes that are arriving, in all and of one machine: none may keep those of others out. */
+/** Memory budget for arriving outcomes, in all and per machine: no machine may block the others. */
 
 import type { BudgetMeter } from '../runtime/budget-metrics.ts';
 
 /** Bytes that may be in memory at once. */
 const BYTES_MAX = 256 * 1024 * 1024;
-/** Of one machine: more than its agent sends at a time. */
+/** Bytes of one machine: more than its agent sends at a time. */
 const MACHINE_BYTES_MAX = BYTES_MAX / 4;
 
 export class OutcomeBudget {
@@ -13,14 +13,14 @@ export class OutcomeBudget {
   readonly #of = new Map<string, number>();
   #all = 0;
 
-  /** `meter`: default nobody counts. */
+  /** `meter`: default no metrics. */
   constructor({ bytesMax = BYTES_MAX, machineBytesMax = MACHINE_BYTES_MAX, meter }: { bytesMax?: number; machineBytesMax?: number; meter?: BudgetMeter } = {}) {
     this.#bytesMax = bytesMax;
     this.#machineBytesMax = machineBytesMax;
     meter?.watch('incoming outcomes', () => ({ bytes: this.#all, bytesMax }));
   }
 
-  /** Takes room until `give`. False: there is not as much, and nothing is taken. */
+  /** Reserves bytes until `release`. Returns false, and reserves nothing, if the budget is used up. */
   reserve(machineId: string, bytes: number): boolean {
     const own = (this.#of.get(machineId) ?? 0) + bytes;
     if (own > this.#machineBytesMax || this.#all + bytes > this.#bytesMax) return false;
@@ -29,7 +29,7 @@ export class OutcomeBudget {
     return true;
   }
 
-  /** Gives back what `take` took. */
+  /** Releases reserved bytes. */
   release(machineId: string, bytes: number): void {
     const own = (this.#of.get(machineId) ?? 0) - bytes;
     if (own > 0) this.#of.set(machineId, own);

@@ -1,7 +1,7 @@
 /**
- * Claims queued jobs. Two index scans, normal and low priority, each from a place up to which this replica has claimed already: rows that
- * were claimed stay in the index until vacuum may remove them (never, while somebody holds an old snapshot), and a scan from the start would
- * step over every one of them again.
+ * Claims queued jobs with two index scans, normal and low priority. Each scan begins at the position up to which this
+ * replica has claimed: claimed rows stay in the index until vacuum removes them (never, while an old snapshot is
+ * open), and a scan from the start would step over all of them.
  */
 import { QUEUED_MS_MIN, WAITING_MS } from '../domain/prefetch.ts';
 import type { MachineAttempt } from '../domain/job.ts';
@@ -21,19 +21,19 @@ export interface ClaimedRow extends MachineAttempt {
   traceparent?: string | undefined;
 }
 
-/** A claimed job and its place in the queue. */
+/** A claimed job and its queue position. */
 export interface Claim {
   job: ClaimedRow;
   position: number;
   lowPriority: boolean;
 }
 
-/** What to claim. */
+/** A claim request. */
 export interface ClaimRequest {
   endpointId: string;
-  /** One job at most for each. */
+  /** At most one job for each. */
   slots: readonly { workerId: string; machineId: string }[];
-  /** A new UUID; `findClaims` finds by it what was claimed when the answer got lost. */
+  /** A new UUID. `find` returns by it what was claimed if the reply was lost. */
   claimId: string;
   /** Only positions after these; 0 = from the start. */
   afterNormal: number;
@@ -55,7 +55,7 @@ interface ClaimRow {
   traceparent: string | null;
 }
 
-/** Inputs that come with one claim end after this many bytes; the others are fetched by their agents. */
+/** Most bytes of inputs returned with one claim; agents fetch the others. */
 const CLAIM_BYTES_MAX = 8 * 1024 * 1024;
 
 export class ClaimStore {
@@ -65,7 +65,9 @@ export class ClaimStore {
     this.#hot = hot;
   }
 
-  /** Claims up to one job per slot; committed when it resolves. Normal before low priority, each in order of position. */
+  /**
+   * Claims up to one job per slot. Resolves after the commit. Normal before low priority, each in order of position.
+   */
   async claim(request: ClaimRequest): Promise<Claim[]> {
     const { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax } = request;
     const count = slots.length;
@@ -93,8 +95,9 @@ export class ClaimStore {
   }
 
   /**
-   * Claims up to one job per slot that follow in the queue of the jobs `behind` and are like them: same priority, execution timeout and ttl. It
-   * ends before the first that differs or was queued a moment ago; none when those differ themselves.
+   * Claims up to one job per slot that follow the jobs `behind` in the queue and have the same priority, execution
+   * timeout and ttl. Stops at the first job that differs or was queued a moment ago. Claims none if the jobs `behind`
+   * differ.
    */
   async claimAhead({ endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax }: ClaimRequest, behind: readonly string[]): Promise<Claim[]> {
     const count = slots.length;
@@ -126,7 +129,7 @@ export class ClaimStore {
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
-  /** Finds what a claim with this id claimed. For a claim whose answer got lost with its connection. */
+  /** Returns what a claim with this id claimed, after its reply was lost. */
   async find(endpointId: string, claimId: string, inputBytesMax: number): Promise<Claim[]> {
     const rows = await this.#hot<ClaimRow[]>`
       WITH moved AS (
@@ -136,7 +139,10 @@ export class ClaimStore {
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
-  /** Which of these endpoints have a queued job, by the tally: the head of a queue is full of jobs that ran already. */
+  /**
+   * Returns the endpoints that have a queued job, by their counters: the head of a queue is full of jobs that ran
+   * already.
+   */
   async queuedEndpoints(endpointIds: readonly string[]): Promise<string[]> {
     const rows = await this.#hot<{ id: string }[]>`
       SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id)

@@ -1,15 +1,19 @@
-/** The numbers of endpoints (drizzle/schema/endpoint.ts, endpointTally), kept by the statements that change them: nobody counts a queue to know its length. */
+/**
+ * Maintains the counters of endpoints (drizzle/schema/endpoint.ts, endpointTally) in the statements that change them,
+ * so that no queue is counted to know its length.
+ */
 import type { Fragment, Sql } from './database.ts';
 
 /**
- * Numbers that change in one statement are kept in the slot of its connection, so that no other waits for its commit; sixteen are enough for
- * the connections of two replicas.
+ * Each connection adds to its own row of an endpoint's counters, so that no statement waits for another's commit.
+ * Sixteen rows suffice for the connections of two replicas.
  */
 const SLOTS = 16;
 
 /**
- * A further WITH item (without a comma) that adds to the tally. `changes` selects endpoint_id, completed, failed, retried, queued, queued_low, claimed_to,
- * a row for each endpoint. In order of the endpoint, so that two statements never wait for each other.
+ * Returns a WITH item (without a comma) that adds to the counters. `changes` selects endpoint_id, completed, failed,
+ * retried, queued, queued_low, claimed_to, one row per endpoint. Ordered by endpoint, so that statements never
+ * deadlock.
  */
 export function countersAdded(sql: Sql, changes: Fragment) {
   return sql`tallied AS (
@@ -22,12 +26,12 @@ export function countersAdded(sql: Sql, changes: Fragment) {
     )`;
 }
 
-/** The same for jobs that came to their queue (1) or went from it (-1): `rows` select endpoint_id, low_priority. */
+/** Returns the same for jobs that entered (1) or left (-1) their queue: `rows` select endpoint_id, low_priority. */
 export function queueCountersAdded(sql: Sql, sign: 1 | -1, rows: Fragment) {
   return queueChanges(sql, sign, rows, sql`0`);
 }
 
-/** The same for a claim: `rows` also select position. */
+/** Returns the same for a claim: `rows` also select position. */
 export function claimCountersAdded(sql: Sql, rows: Fragment) {
   return queueChanges(sql, -1, rows, sql`coalesce(max(position) FILTER (WHERE NOT low_priority), 0)`);
 }

@@ -1,6 +1,7 @@
 /**
- * What must happen together with a change of a job's state, as parts of the statement that makes the change. Each part reads the row set
- * `moved`: endpoint_id, id, state, attempt, retries, counted, low_priority, has_webhook, worker_id, delay_ms, execution_ms, output, error.
+ * Side effects of a job's state change, as parts of the statement that makes the change. Each part reads the row set
+ * `moved`: endpoint_id, id, state, attempt, retries, counted, low_priority, has_webhook, worker_id, delay_ms,
+ * execution_ms, output, error.
  */
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import { samePart } from './database.ts';

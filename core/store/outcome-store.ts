@@ -1,4 +1,6 @@
-/** Ends attempts: many outcomes in one statement, with output, webhook and counters, each guarded by its attempt number. */
+/**
+ * Records outcomes, many in one statement, with output, webhook and counters. Each is guarded by its attempt number.
+ */
 import type { OutcomeRule } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
 import type { Database, Fragment, Sql } from './database.ts';
@@ -14,29 +16,29 @@ export interface OutcomeEntry {
   endpointId: string;
   jobId: string;
   attempt: number;
-  /** The machine that the attempt was given to. */
+  /** The machine of the attempt. */
   machineId: string;
   rule: OutcomeRule;
   output: Buffer | undefined;
   /** Undefined for a completed job. */
   error: string | undefined;
-  /** It belongs into the job's history: always, or when the job is tried again for it. */
+  /** Whether the attempt is kept in the job's history: always, or if the job is retried. */
   remembered?: 'ALWAYS' | 'IF_TRIED_AGAIN';
-  /** How long it ran, in milliseconds. Undefined: since it was claimed. */
+  /** Execution time in milliseconds; `undefined` counts from the claim. */
   executionMs?: number;
-  /** Its worker ran out of memory by it. */
+  /** Whether its worker ran out of memory. */
   outOfMemory?: boolean;
 }
 
-/** What an outcome did. */
+/** An outcome that changed its job. */
 export interface RecordedOutcome {
   /** Index of the entry. */
   index: number;
   /** As stored, without output. */
   job: Job;
-  /** Place in the queue, for a job that went back to it. */
+  /** Queue position, for a job that was queued again. */
   position: number;
-  /** The job has a webhook. */
+  /** Whether the job has a webhook. */
   hasWebhook: boolean;
   lowPriority: boolean;
 }
@@ -56,13 +58,14 @@ export class OutcomeStore {
   }
 
   /**
-   * Records outcomes; those that changed something are returned. An outcome of an attempt that is not current or not that machine's, or of a job
-   * that is not IN_PROGRESS or has expired, changes nothing. Entries must be in order of (endpointId, jobId), so that two statements never lock each other out.
+   * Records outcomes and returns those that changed something. An outcome changes nothing if its attempt is not
+   * current or not that machine's, or if its job is not IN_PROGRESS or has expired. Entries must be ordered by
+   * (endpointId, jobId), so that two statements never deadlock.
    */
   async record(entries: readonly OutcomeEntry[]): Promise<RecordedOutcome[]> {
     const output = packBytes(entries.map((entry) => entry.output));
     const isOne = entries.length === 1;
-    // Another statement, so that history costs nothing where nothing is lost.
+    // A separate statement, so that history costs nothing if nothing is lost.
     const history = entries.some((entry) => entry.remembered !== undefined) ? remembered(this.#hot) : this.#hot``;
     const queues = entries.some((entry) => entry.rule.requeueBelow > 0);
     const rows = await this.#hot<RecordedRow[]>`
@@ -91,7 +94,7 @@ export class OutcomeStore {
   }
 }
 
-/** Entries as a row set. */
+/** Returns entries as a row set. */
 function many(sql: Sql, entries: readonly OutcomeEntry[], output: PackedBytes): Fragment {
   return sql`unnest(
     ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
@@ -104,7 +107,7 @@ function many(sql: Sql, entries: readonly OutcomeEntry[], output: PackedBytes): 
   )`;
 }
 
-/** The same of a single one: the planner puts its values in their places, so that no row set is made, read and joined. */
+/** Returns a single entry as VALUES: the planner inlines them, so that no row set is made and joined. */
 function one(sql: Sql, { endpointId, jobId, attempt, rule, output, error, machineId, executionMs, ...entry }: OutcomeEntry): Fragment {
   return sql`(VALUES (0, ${endpointId}::text, ${jobId}::text, ${attempt}::int, ${rule.requeueBelow}::int, ${rule.counted}::boolean,
     ${rule.final}::text, 1, ${output?.length ?? null}::int, ${error === undefined ? null : storableText(error)}::text, ${machineId}::text,

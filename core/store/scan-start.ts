@@ -1,7 +1,8 @@
 /**
- * Where a look that is made again and again may begin. Rows that no longer fit are still in their index until vacuum may remove them, which it may not
- * while somebody holds an old snapshot open; so a look begins where the oldest row was that the last one found. Nothing new comes before that: what this
- * might miss, when a clock is set back or a change is long in committing, is found by a look at everything, which is made whenever it takes little of the time.
+ * Remembers where a repeated scan may begin. Rows that no longer match stay in the index until vacuum removes them,
+ * which it cannot while an old snapshot is open. So a scan begins at the oldest row that the previous one found. What
+ * this may miss (a clock set back, a slow commit) is found by a full scan, made whenever that takes little of the
+ * time.
  */
 import { boundedCache } from '../runtime/bounded-cache.ts';
 import type { Fragment, Sql } from './database.ts';
@@ -10,22 +11,25 @@ import { numberArray } from './pack.ts';
 /** Times of the database's clock, in milliseconds since 1970. */
 interface Known {
   sinceMs: number;
-  /** When to look at everything. */
+  /** When the next full scan is due. */
   fullDueMs: number;
 }
 
-/** What a look found. Times as in `Known`. */
+/** Result of a scan. Times as in `Known`. */
 export interface Scan {
   nowMs: number;
-  /** How long it took. */
+  /** Duration in milliseconds. */
   tookMs: number;
-  /** Of the oldest row that it found. */
+  /** Time of the oldest row found. */
   oldestMs: number | undefined;
 }
 
-/** Far longer than a change takes to commit, in milliseconds. Beside an old snapshot each look walks over what has ended within it. */
+/**
+ * Far longer than a commit takes, in milliseconds. Beside an old snapshot each scan steps over what has ended within
+ * it.
+ */
 const MARGIN_MS = 3_000;
-/** A look at everything may take this share of the time. */
+/** Largest share of time that full scans may take. */
 const FULL_SHARE = 0.01;
 const ENTRIES_MAX = 10_000;
 
@@ -44,18 +48,18 @@ export class ScanStart {
     return sql`${numberArray(known.map((one) => one?.sinceMs))}::float8[], ${numberArray(known.map((one) => one?.fullDueMs))}::float8[]`;
   }
 
-  /** The instant from which a look at the row `given` of these columns begins. */
+  /** Returns the instant at which a scan of the row `given` begins. */
   from(sql: Sql, given: Fragment): Fragment {
     return sql`CASE WHEN extract(epoch FROM now()) * 1000 >= coalesce(${given}.full_due_ms, 0) THEN timestamptz '-infinity'
       ELSE to_timestamp(${given}.since_ms / 1000) END`;
   }
 
-  /** Where the last look at `id` says that the next one may begin; 1970 before the first. For statements that follow a look. */
+  /** Returns where the next scan of `id` may begin, in milliseconds; 0 before the first. */
   sinceMs(id: string): number {
     return this.#known.get(id)?.sinceMs ?? 0;
   }
 
-  /** A look at `id` was made. */
+  /** Records a scan of `id`. */
   learn(id: string, { nowMs, tookMs, oldestMs }: Scan): void {
     const before = this.#known.get(id);
     const full = before === undefined || nowMs >= before.fullDueMs;

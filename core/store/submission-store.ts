@@ -1,4 +1,7 @@
-/** Puts jobs into the queue: one statement for many, with their inputs, and the claim of those that have a free worker waiting. */
+/**
+ * Inserts jobs with their inputs, many in one statement. Jobs for which a worker is free are claimed by the same
+ * statement.
+ */
 import type { Job } from '../domain/job.ts';
 import { inTransaction, samePart } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
@@ -35,20 +38,20 @@ export interface JobWithSlot<Slot extends WorkerSlot = WorkerSlot> {
   slot: Slot | undefined;
 }
 
-/** A job that is in the table. */
+/** A stored job. */
 export interface StoredJob {
   job: Job;
   position: number;
-  /** The claim that holds it; null while nobody does. */
+  /** The claim that holds it; null if none does. */
   claimId: string | null;
 }
 
-/** A submission with its key. */
+/** A submission with an Idempotency-Key. */
 export interface KeyedJob {
   job: NewJob;
   /** SHA-256 of the caller's key. */
   keyHash: Buffer;
-  /** SHA-256 of all that was submitted. */
+  /** SHA-256 of the submitted body. */
   bodyHash: Buffer;
 }
 
@@ -70,14 +73,14 @@ export class SubmissionStore {
   }
 
   /**
-   * Inserts jobs, in order, and returns those that are new; one whose id exists already is left as it is. A job with a slot is inserted as
-   * attempt 1, IN_PROGRESS, under `claimId`. Saying it again is harmless.
+   * Inserts jobs in order and returns the new ones. A job whose id exists already is left as it is. A job with a slot
+   * is inserted as attempt 1, IN_PROGRESS, under `claimId`. Idempotent.
    */
   insert(placements: readonly JobWithSlot[], claimId: string): Promise<StoredJob[]> {
     return insertJobs(this.#hot, placements, claimId);
   }
 
-  /** Reads jobs that were there before. Expired ones are gone. */
+  /** Returns jobs that exist already, without expired ones. */
   async read(keys: readonly { endpointId: string; id: string }[]): Promise<StoredJob[]> {
     const rows = await this.#hot<StoredRow[]>`
       SELECT ${jobColumns(this.#hot)}, j.position, j.claim_id
@@ -87,7 +90,7 @@ export class SubmissionStore {
     return rows.map(storedFromRow);
   }
 
-  /** Stores a job under its key, or finds the job that the key made. One transaction: the key and its job appear together. */
+  /** Stores a job under its key, or returns the job that the key made. Key and job are stored in one transaction. */
   async insertKeyed(keyed: KeyedJob, claimId: string): Promise<KeyedResult> {
     const { job, keyHash, bodyHash } = keyed;
     return await inTransaction(this.#sql, async (tx): Promise<KeyedResult> => {
@@ -119,7 +122,7 @@ async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], claimId:
   const input = packBytes(jobs.map((job) => job.input));
   const sealed = packBytes(jobs.map((job) => job.s3ConfigSealed));
   const webhook = packBytes(jobs.map((job) => job.webhookSealed));
-  // Each part of a statement costs before its first row: what a worker takes at once is in no queue.
+  // Each part of a statement has a fixed cost: leave out the queue counters if all jobs have a worker.
   const queues = placements.some((placement) => placement.slot === undefined);
   const isOne = placements.length === 1;
   const rows = await sql<StoredRow[]>`
@@ -153,7 +156,7 @@ function storedFromRow(row: StoredRow): StoredJob {
   return { job: jobFromRow(row), position: row.position, claimId: row.claim_id };
 }
 
-/** Jobs as a row set. */
+/** Returns jobs as a row set. */
 function many(sql: Sql, placements: readonly JobWithSlot[], { input, sealed, webhook }: Record<'input' | 'sealed' | 'webhook', PackedBytes>): Fragment {
   const jobs = placements.map((placement) => placement.job);
   return sql`unnest(
@@ -167,7 +170,7 @@ function many(sql: Sql, placements: readonly JobWithSlot[], { input, sealed, web
   )`;
 }
 
-/** The same of a single one: the planner puts its values in their places, so that no row set is made and read. */
+/** Returns a single job as VALUES: the planner inlines them, so that no row set is made. */
 function one(sql: Sql, { job, slot }: JobWithSlot): Fragment {
   return sql`(VALUES (${job.endpointId}::text, ${job.id}::text, ${job.lowPriority}::boolean, ${job.executionTimeoutMs}::bigint, ${job.retentionMs}::bigint,
     ${job.ttlMs}::bigint, 1, ${job.input.length}::int, 1, ${job.webhookSealed?.length ?? null}::int, 1, ${job.s3ConfigSealed?.length ?? null}::int,

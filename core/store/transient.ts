@@ -1,4 +1,4 @@
-/** Tells failures that pass by themselves from others, and tries again. */
+/** Classifies database failures and retries transient ones. */
 import type { Clock, Random } from '../runtime/clock.ts';
 import { retry } from '../runtime/retry.ts';
 
@@ -72,12 +72,13 @@ export function isGpuTaken(error: unknown): boolean {
   return name === GPU_HOLD_KEY || (cause !== undefined && isGpuTaken(cause));
 }
 
-/** Tries of what other transactions stood across. */
+/** Tries of a transaction that deadlocks. */
 const DEADLOCK_TRIES_MAX = 3;
 
 /**
- * Runs a transaction, and again when others stood across it: then nothing of it was done, and it sees what they did. By default those with which it waited in
- * a circle, so that PostgreSQL broke it off: changes of an endpoint lock its workers, one after the other, as reports of their machines do.
+ * Runs a transaction and retries it after a conflict, by default a deadlock: nothing of the failed try was done.
+ * Changes of an endpoint and reports of machines lock the same workers one after the other, so deadlocks are
+ * expected.
  */
 export async function retryOnDeadlock<Result>(transaction: () => Promise<Result>, isConflict = isDeadlock): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
@@ -96,19 +97,24 @@ function isDeadlock(error: unknown): boolean {
 
 const PAUSE = { firstMs: 10, maxMs: 500 };
 
-/** How long to go on. */
+/** Options of `persist`. */
 export interface PersistOptions {
   clock: Clock;
   random: Random;
-  /** Give up this many milliseconds after the first try; a function is asked at each failure. Infinity: never. */
+  /**
+   * Gives up this many milliseconds after the first try; a function is called at each failure. Infinity never gives
+   * up.
+   */
   forMs: number | ((error: unknown) => number);
   /** Gives up when aborted. */
   signal: AbortSignal;
-  /** Told of every failed try. */
+  /** Called for every failed try. */
   onFailure?(error: unknown): void;
 }
 
-/** Runs an idempotent statement until it succeeds, fails for good, or the time is up; then the last failure is thrown. */
+/**
+ * Runs an idempotent statement until it succeeds, fails permanently, or the time is up; then throws the last failure.
+ */
 export async function persist<Result>(work: () => Promise<Result>, options: PersistOptions): Promise<Result> {
   return retry(work, { ...options, pause: PAUSE, mayHelp: isTransient });
 }

@@ -1,13 +1,14 @@
 /**
- * What owners do to jobs, one or many: each a statement whose rows are the jobs that were moved. `which` says which rows of job j, from where it stands behind
- * what is set: FROM, if anything else tells, and WHERE. Of several jobs it must tell in the order in which outcomes lock them (domain/job.ts, byJob).
+ * Transitions that users make, for one job or many. Each is a statement that returns the moved jobs. `which` selects
+ * rows of job j: the rest of the UPDATE after SET, FROM if needed and WHERE. For several jobs it must select in the
+ * order in which outcomes lock them (domain/job.ts, byJob).
  */
 import type { Fragment, Sql } from './database.ts';
 import { rememberedOfUser } from './lost-attempt-rows.ts';
 import { isLive, jobColumns } from './rows.ts';
 import { queueCountersAdded } from './endpoint-counters.ts';
 
-/** Cancels; machine_id is of those that ran. Earlier progress is removed as outcome-side-effects.ts says. */
+/** Cancels jobs; machine_id is set for jobs that ran. Earlier progress is removed as in outcome-side-effects.ts. */
 export function cancelled(sql: Sql, which: Fragment): Fragment {
   return sql`
     WITH moved AS (
@@ -22,7 +23,7 @@ export function cancelled(sql: Sql, which: Fragment): Fragment {
     SELECT * FROM moved`;
 }
 
-/** Queues again at a place of the queue. Output, chunks and stream place are removed; the attempt is remembered. */
+/** Queues jobs again at a position. Deletes output, chunks and stream cursor; the attempt is kept in the history. */
 export function requeued(sql: Sql, position: Fragment, which: Fragment): Fragment {
   return sql`
     WITH moved AS (

@@ -36,7 +36,7 @@ t.test('from the request to its job, its attempt, its worker and what that wrote
   const { jobId } = await line('facade', 'request', { requestId });
   t.equal(jobId, made, 'the line of the submission names the job');
   const ids = { endpointId, jobId };
-  const { attempt, workerId, machineId } = await line('core-1', 'an outcome was recorded', ids);
+  const { attempt, workerId, machineId } = await line('core-1', 'outcome recorded', ids);
   t.match({ attempt, workerId, machineId }, { attempt: 1, workerId: /^\w{14}$/, machineId: /./ });
   t.match(await line('core-1', 'webhook delivered', ids), { webhookId: new RegExp(`^${made}\\.\\d+$`) });
   await line('agent-1', 'attempt ended with a result', { ...ids, attempt, workerId });
