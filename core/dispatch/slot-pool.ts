@@ -1,6 +1,6 @@
 /**
  * Free slots on the workers whose sessions this replica holds: the capacity that the agent reports, less attempts
- * that have not ended, less slots reserved by claims. Reserving costs the same for any number of workers. Kept in
+ * that have not ended, less slots reserved by claims. Reserving costs nearly the same for any number of workers. Kept in
  * memory only and rebuilt from the agents' hellos.
  */
 import type { MachineAttempt } from '../domain/job.ts';
