@@ -47,7 +47,7 @@ export interface JobsChanged {
 
 /** Jobs that one call examines. Takes a few hundred milliseconds. */
 export const CHANGED_MAX = 1_000;
-/** Jobs of one statement. Keeps its locks, above all on the endpoint's counters, to some 10 ms. */
+/** Jobs of one statement. */
 const BATCH_ITEMS_MAX = 250;
 
 export class ChangeJobs {
