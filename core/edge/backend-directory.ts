@@ -8,7 +8,10 @@ import type { BackendWatchOptions } from './backend-watch.ts';
 
 const PERIOD_MS = 2_000;
 
-/** Endpoints that were made, changed or deleted since the listener was called last. Listeners must be quick and must not throw. */
+/**
+ * Receives endpoints that were made, changed or deleted since the last call. Listeners must be quick and must not
+ * throw.
+ */
 type BackendDirectoryListener = (endpointIds: readonly string[]) => void;
 
 export class BackendDirectory extends BackendWatch {

@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { PodLocation } from '../store/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** Whose pods may be named; undefined: everybody's. */
+/** Account whose pods may be named; `undefined` for all. */
 type PodOwner = string | undefined;
 
 /**

@@ -24,7 +24,7 @@ export interface ClaimJobsOptions {
   random: Random;
 }
 
-/** Most jobs of one claim; longer lists of slots take several. */
+/** Most jobs of one claim. Longer slot lists take several claims. */
 const CLAIM_ITEMS_MAX = 500;
 
 export class ClaimJobs {

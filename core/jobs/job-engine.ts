@@ -95,8 +95,8 @@ export interface JobCalls {
   /** Submits a job. Resolves after the commit. */
   submit(submission: Submission): Promise<Job>;
   /**
-   * Submits and waits; the wait is `submission.waitMs`. Aborting ends the wait, not the job. `onStored` gets the job as it was stored: queued, or
-   * with the worker that took it at once.
+   * Submits a job and waits up to `submission.waitMs` for its end. Aborting ends the wait, not the job. `onStored`
+   * receives the stored job: queued, or already claimed for a worker.
    */
   submitAndWait(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job>;
   /** Returns a job. `acquireMemory` is awaited before a large output is read. */

@@ -3,7 +3,7 @@ import { OverloadError } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { JobKey } from '../domain/job.ts';
 
-/** One reader's interest in a job. Made before the reader looks, so that nothing that happens after the look is missed. */
+/** One reader's subscription to a job. Subscribe before reading, so that no change after the read is missed. */
 class JobSubscription {
   readonly #clock: Clock;
   readonly #unsubscribe: (subscription: JobSubscription) => void;

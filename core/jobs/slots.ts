@@ -1,4 +1,7 @@
-/** What the job use cases need of dispatch: room on workers whose sessions this replica holds. Implemented by core/dispatch. */
+/**
+ * Port from the job use cases to dispatch: free slots on workers whose sessions this replica holds. Implemented by
+ * core/dispatch.
+ */
 import type { ClaimedRow } from '../store/claim-store.ts';
 
 /** Capacity for one attempt on one worker. */
@@ -10,7 +13,7 @@ export interface Slot {
 
 /** A job whose claim is committed. */
 export interface ClaimedJob extends ClaimedRow {
-  /** Beyond what its worker asked for. */
+  /** Whether the job goes beyond what its worker asked for. */
   prefetched?: boolean;
 }
 

@@ -34,7 +34,7 @@ export interface SubmitBatchOptions {
   logger: Logger;
 }
 
-/** Callers hear UNAVAILABLE after this many milliseconds without a database. */
+/** Callers get UNAVAILABLE after this many milliseconds without a database. */
 export const PERSIST_MS_MAX = 3_000;
 
 export class SubmitBatch {
@@ -70,7 +70,7 @@ export class SubmitBatch {
     this.#announce([], new Map([[nameOf(stored.job), stored]]), '');
   }
 
-  /** Each id once; free workers for endpoints in whose queue nobody waits. */
+  /** Removes duplicate ids, and reserves free workers for endpoints whose queue is empty. */
   #place(jobs: readonly NewJob[]): JobWithSlot<Slot>[] {
     const { slots, cursors } = this.#options;
     const byEndpoint = new Map<string, Map<string, NewJob>>();
@@ -140,7 +140,10 @@ export class SubmitBatch {
     events.emit('queued', [...queued.keys()]);
   }
 
-  /** Nobody knows whether the rows are there. Slots are free again only when that is known, for a claim without its worker would wait for ever. */
+  /**
+   * Resolves claims of an insert whose result is unknown. Slots stay reserved until it is known: a claim without its
+   * worker would wait forever.
+   */
   #abandon(placed: readonly JobWithSlot<Slot>[], claimId: string, error: unknown): void {
     const { slots, stores, clock, random, tasks, logger } = this.#options;
     const withSlot = placed.filter(({ slot }) => slot !== undefined);

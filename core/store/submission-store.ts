@@ -32,7 +32,7 @@ interface WorkerSlot {
   machineId: string;
 }
 
-/** A job to insert, with the worker that takes it at once when there is one. */
+/** A job to insert, with the worker that runs it at once, if there is one. */
 export interface JobWithSlot<Slot extends WorkerSlot = WorkerSlot> {
   job: NewJob;
   slot: Slot | undefined;

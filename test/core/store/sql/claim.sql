@@ -7,12 +7,12 @@
     WHERE endpoint_id = $4 AND low_priority = true AND state = 'IN_QUEUE' AND position > $5 AND expires_at > now()
     ORDER BY position LIMIT $6::int - (SELECT count(*) FROM normal) FOR UPDATE SKIP LOCKED
   ), picked AS (
-    SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS place
+    SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS slot
     FROM (SELECT endpoint_id, id, position, false AS low FROM normal UNION ALL SELECT endpoint_id, id, position, true FROM low) AS q
   ), moved AS (
     UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = $7::uuid,
-      worker_id = ($8::text[])[p.place],
-      machine_id = ($9::text[])[p.place],
+      worker_id = ($8::text[])[p.slot],
+      machine_id = ($9::text[])[p.slot],
       started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
     FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
     RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position

@@ -18,13 +18,13 @@
   $11::text[], $12::text[],
   $13::bigint[]
 )
-        AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
+        AS g(index, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
         execution_ms)
       WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
         AND j.state || '' = 'IN_PROGRESS' AND j.expires_at + interval '0' > now()
       RETURNING j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
   round(date_part('epoch', j.submitted_at) * 1e6) / 1000 AS submitted_ms, round(date_part('epoch', j.finished_at) * 1e6) / 1000 AS finished_ms,
-  CASE WHEN j.started_at < j.submitted_at THEN 0 ELSE floor((round(date_part('epoch', j.started_at - j.submitted_at) * 1e6) + 500) / 1000) END AS delay_ms, CASE WHEN j.finished_at < j.started_at THEN 0 ELSE floor((round(date_part('epoch', j.finished_at - j.started_at) * 1e6) + 500) / 1000) END AS execution_ms, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error, g.machine_id, g.remembered,
+  CASE WHEN j.started_at < j.submitted_at THEN 0 ELSE floor((round(date_part('epoch', j.started_at - j.submitted_at) * 1e6) + 500) / 1000) END AS delay_ms, CASE WHEN j.finished_at < j.started_at THEN 0 ELSE floor((round(date_part('epoch', j.finished_at - j.started_at) * 1e6) + 500) / 1000) END AS execution_ms, j.position, j.has_webhook, j.low_priority, g.index, g.counted, g.error, g.machine_id, g.remembered,
         substring($14::bytea FROM g.output_start FOR g.output_length) AS output
     ) , stored AS (
     INSERT INTO job_output (endpoint_id, job_id, output, error)
@@ -53,5 +53,5 @@
       retried = t.retried + excluded.retried, queued = t.queued + excluded.queued, queued_low = t.queued_low + excluded.queued_low,
       claimed_to = greatest(t.claimed_to, excluded.claimed_to)
   )
-    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
+    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, index, has_webhook,
       low_priority, error FROM moved;

@@ -12,11 +12,11 @@
     WHERE endpoint_id = $8 AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE' AND expires_at > now()
   AND position > CASE WHEN (SELECT low FROM policy) THEN $9::bigint ELSE $10::bigint END AND (SELECT kinds FROM policy) = 1 AND position < coalesce((SELECT min(position) FROM head WHERE NOT fits), (SELECT max(position) + 1 FROM head))
     ORDER BY position LIMIT $11::int FOR UPDATE SKIP LOCKED
-  ), placed AS (SELECT endpoint_id, id, row_number() OVER (ORDER BY position) AS place FROM picked
+  ), placed AS (SELECT endpoint_id, id, row_number() OVER (ORDER BY position) AS slot FROM picked
   ), moved AS (
     UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = $12::uuid,
-      worker_id = ($13::text[])[p.place],
-      machine_id = ($14::text[])[p.place],
+      worker_id = ($13::text[])[p.slot],
+      machine_id = ($14::text[])[p.slot],
       started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + $15::int) * interval '1 ms'
     FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
     RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
