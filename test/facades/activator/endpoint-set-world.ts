@@ -136,7 +136,8 @@ export class EndpointSetWorld {
 
   async stop(): Promise<void> {
     for (const { leave } of this.held) leave();
-    const stops = [...this.facades.flatMap(({ loadBalancer, link }) => [loadBalancer.stop(), link.stop()]), ...this.#replicas.map(({ registry }) => registry.stop())];
+    const stops = [...this.facades.flatMap(({ loadBalancer, link }) => [loadBalancer.stop(), link.stop()]),
+      ...this.#replicas.map(({ registry }) => registry.stop())];
     await this.clock.pass(10_000);
     await Promise.all(stops);
   }
